@@ -1,0 +1,59 @@
+"""The bundled standards, run: `operations` (the demo) and `tau2` (built from result files)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from steelyard.app.facade import Progress, grade, load_suite, read_traces, select
+from steelyard.app.run import Run
+from steelyard.errors import InputError
+from steelyard.model.trace import Quarantined, Trace
+
+
+def demo_run() -> tuple[Run, Run]:
+    """The bundled example, and beside it the lucky guess: the checkout task answered right without looking."""
+    from steelyard.app.bundled_operations import operations_folder
+
+    folder = operations_folder()
+    suite = load_suite(folder / "suite.yaml")
+    main = grade(suite, read_traces(folder / "traces.jsonl"), recorded=[folder / "verdicts.jsonl"])
+    checkout, _ = select(suite, only=["checkout"])
+    lucky = grade(checkout, read_traces(folder / "lucky.jsonl"), recorded=[folder / "lucky_verdicts.jsonl"])
+    return main, lucky
+
+
+def grade_tau2(
+    paths: Sequence[str | Path],
+    *,
+    gates: Sequence[str] = (),
+    only: Sequence[str] = (),
+    limit: int | None = None,
+    progress: Progress | None = None,
+    full: bool = False,
+) -> Run:
+    """Grade tau2 result files or tau-bench trajectory files under the standard that the files themselves hold.
+
+    `gates` names process criteria that become gates. Disagreements between what was computed here and what the
+    source recorded are notices. InputError when a file is neither format.
+    """
+    from steelyard.app.bundled_tau2 import build_from_files
+    from steelyard.app.bundled_tau2_audit import cross_check, watched
+
+    suite = build_from_files({str(path): _document(path) for path in paths}, gates=gates)
+    kept: list[Trace] = []
+    run = grade(suite, watched(read_traces(paths), kept), only=only, limit=limit, progress=progress, full=True)
+    audit = cross_check(run.scores, kept)
+    return Run(suite=run.suite, rows=run.rows, lost=run.lost, notices=(*run.notices, *audit), full=full)
+
+
+def _document(path: str | Path) -> Any:
+    """The one JSON document of a result file. InputError when the file holds none."""
+    from steelyard.importers import read_records
+
+    for record in read_records(str(path)):
+        if isinstance(record, Quarantined):
+            raise InputError(f"{record.where}: {record.reason} A tau2 or tau-bench file is one JSON document.")
+        return record.value
+    raise InputError(f"{path} is empty; a tau2 or tau-bench file is one JSON document")

@@ -1,0 +1,100 @@
+"""Runs as text: the renderers of the report room, given the scores of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from steelyard.app.facade import read_traces
+from steelyard.app.run import Run
+from steelyard.errors import NothingEvaluatedError
+from steelyard.model.trace import Quarantined, Trace
+from steelyard.scoring import Change, parse_change
+
+
+def _rules(run: Run) -> dict[tuple[str, str], str]:
+    return {(task.id, criterion.id): criterion.rule for task in run.suite.tasks for criterion in task.criteria}
+
+
+def scoreboard(run: Run, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+    """The scoreboard in a terminal."""
+    from steelyard import report
+
+    return report.scoreboard(run.scores, width=width, color=color, unicode=unicode, rules=_rules(run))
+
+
+def json_report(run: Run) -> bytes:
+    """The scores as strict JSON."""
+    from steelyard import report
+
+    return report.score_json(run.scores, full=run.full)
+
+
+def junit_report(run: Run) -> str:
+    """The scores as JUnit XML, errors apart from failures."""
+    from steelyard import report
+
+    return report.junit_xml(run.scores)
+
+
+def markdown_report(run: Run) -> str:
+    """The scores as Markdown, for a step summary."""
+    from steelyard.report.markdown import markdown
+
+    return markdown(run.scores)
+
+
+def changes(
+    run: Run, *, sets: Sequence[str] = (), weights: Sequence[str] = (), gates: Sequence[str] = ()
+) -> list[Change]:
+    """What-if changes as typed by a person. UsageError when one cannot be meant."""
+    kinds: tuple[tuple[Literal["set", "weight", "gate"], Sequence[str]], ...] = (
+        ("set", sets), ("weight", weights), ("gate", gates),
+    )  # fmt: skip
+    return [parse_change(kind, text, run.suite) for kind, texts in kinds for text in texts]
+
+
+def whatif_board(before: Run, after: Run, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+    """Each headline before and after."""
+    from steelyard import report
+
+    return report.whatif_board(before.scores, after.scores, width=width, color=color, unicode=unicode)
+
+
+def collect_traces(
+    files: Sequence[str | Path], *, task: str | None = None, trial: int | None = None
+) -> tuple[list[Trace], list[Quarantined]]:
+    """The traces of files, of one task or trial when asked. NothingEvaluatedError when none is left."""
+    found: list[Trace] = []
+    lost: list[Quarantined] = []
+    for entry in read_traces(list(files)):
+        if isinstance(entry, Quarantined):
+            lost.append(entry)
+        elif task in (None, entry.task_id) and trial in (None, entry.trial):
+            found.append(entry)
+    if not found and not lost:
+        asked = "" if task is None else f" of task {task!r}"
+        raise NothingEvaluatedError(f"no trace{asked} in {', '.join(map(str, files))}; leave --task and --trial out to see all")
+    return found, lost
+
+
+def trace_json(traces: Sequence[Trace], lost: Sequence[Quarantined]) -> bytes:
+    """Traces as strict JSON."""
+    from steelyard import report
+
+    return report.trace_json(traces, lost)
+
+
+def trace_board(
+    traces: Sequence[Trace], lost: Sequence[Quarantined], *, steps: bool, full: bool = False, **style: Any
+) -> str:
+    """Traces in a terminal: their steps, or one line a trace."""
+    from steelyard import report
+
+    if not steps:
+        return report.traces_summary(traces, lost, **style)
+    boards = [report.trace_text(trace, full=full, **style) for trace in traces]
+    if lost:
+        boards.append(report.traces_summary([], lost, **style))
+    return "\n\n".join(boards)

@@ -1,0 +1,5 @@
+"""Code graders: `grader_for(spec)` gives the grader of a check; each kind is one module under `kinds`."""
+
+from steelyard.checks.registry import grader_for
+
+__all__ = ["grader_for"]

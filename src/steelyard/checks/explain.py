@@ -1,0 +1,81 @@
+"""What an expression came to, in one line: the values in place of the names."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+from steelyard.checks.evaluator import Evaluator, Expression, NoValueError
+from steelyard.checks.show import show
+from steelyard.errors import GraderError
+
+MAX_LINE = 400
+
+_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+_PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
+
+
+def explained(expression: Expression, evaluator: Evaluator, value: Any) -> str:
+    """`64 * 4 = 256 <= 64 = 100 - 20 - 16 does not hold`: both sides of a comparison, computed and as computed."""
+    tree = expression.tree
+    if isinstance(value, bool) and isinstance(tree, ast.Compare) and len(tree.ops) == 1:
+        left, right = _side(tree.left, evaluator), _side(tree.comparators[0], evaluator)
+        sign = _SIGNS.get(type(tree.ops[0]), "?")
+        line = (
+            f"{' = '.join(left)} {sign} {' = '.join(reversed(right))} {'holds' if value else 'does not hold'}"
+        )
+    else:
+        line = f"{_substituted(tree, evaluator)} is {show(value)}"
+    return line if len(line) <= MAX_LINE else f"{expression.text[:MAX_LINE]} is {show(value)}"
+
+
+def _side(node: ast.expr, evaluator: Evaluator) -> list[str]:
+    result = show(evaluator.value(node))
+    return [result] if isinstance(node, _PLAIN) else [_substituted(node, evaluator), result]
+
+
+def _substituted(node: ast.expr, evaluator: Evaluator) -> str:
+    return ast.unparse(_Values(evaluator).visit(copy.deepcopy(node)))
+
+
+class _Values(ast.NodeTransformer):
+    """Puts the value in the place of each name with its members."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._shown(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return self._shown(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return self._shown(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return ast.Name(id=show(node.value))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        # A function's name is no value; a method's text is.
+        if isinstance(node.func, ast.Attribute):
+            node.func.value = self.visit(node.func.value)
+        node.args = [self.visit(argument) for argument in node.args]
+        return node
+
+    def _shown(self, node: ast.expr) -> ast.expr:
+        try:
+            return ast.Name(id=show(self._evaluator.value(node)))
+        except (GraderError, NoValueError):
+            # A part that was never reached (`a or b`) may have no value; it stays as written.
+            return node

@@ -1,0 +1,145 @@
+"""`expr`: an expression over answer, facts, extracted values, calls and selected values; exact arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from steelyard.checks.evaluator import FROM_THE_AGENT, Evaluator, Expression, NoValueError, parse
+from steelyard.checks.explain import explained
+from steelyard.checks.findings import FAIL, NO_PROPOSAL, PASS, failed, missing
+from steelyard.checks.selectors import Absent, Found, select
+from steelyard.checks.show import show
+from steelyard.errors import GraderError
+from steelyard.model.checks import ExprCheck
+from steelyard.model.evidence import agent_calls
+from steelyard.model.standard import Fact, Task
+from steelyard.model.trace import Trace
+from steelyard.model.verdict import Finding, Score, Undecided
+from steelyard.ports.grader import GraderInput
+
+VERSION = "1"
+
+RESERVED = frozenset({"answer", "facts", "state", "extracted", "calls"})
+
+
+def grade(spec: ExprCheck, given: GraderInput) -> Finding:
+    """1 or 0 for a bool; a number in 0..1 is the score itself, exactly.
+
+    A selected or extracted value that is missing or null is a fail with NO_PROPOSAL. Raises `GraderError`:
+    `bad_expression`, `bad_reference`, `wrong_type`, `zero_division`, `too_large`, `non_finite` where it cannot be
+    computed, and `nonsense` where the result is no verdict.
+    """
+    expression = parse(spec.expr)
+    bound: dict[str, Found] = {}
+    for name, of in spec.let.items():
+        _check_name(name)
+        found = select(of, given)
+        if isinstance(found, Absent):
+            return missing(found) if found.undecided else failed(f"{name}: {found.reason}", tag=NO_PROPOSAL)
+        if found.value is None:
+            return failed(f"{name}: {of} is null", found.evidence, NO_PROPOSAL)
+        bound[name] = found
+    names = {name: found.value for name, found in bound.items()}
+    unread = _add_trial(expression, given, names)
+    if unread is not None:
+        return unread
+    evaluator = Evaluator(names, frozenset({*bound, FROM_THE_AGENT, "calls"}))
+    evidence = _evidence(spec, expression, bound, given)
+    try:
+        value = evaluator.value(expression.tree)
+    except NoValueError as problem:
+        return failed(str(problem), evidence, NO_PROPOSAL)
+    score = _score(value, spec.expr)
+    reason = f"{_proposals(expression, names)}{explained(expression, evaluator, value)}"
+    return Score(value=score, reason=reason, evidence=evidence)
+
+
+def _check_name(name: str) -> None:
+    if name in RESERVED or not name.isidentifier():
+        raise GraderError(f"`let` cannot bind {show(name)}; choose another name.", code="bad_check")
+
+
+def _add_trial(expression: Expression, given: GraderInput, names: dict[str, Any]) -> Finding | None:
+    """Adds the names that the expression reads beside those of `let`; a finding where the trace lacks one."""
+    names["facts"] = _Facts(given.task)
+    names[FROM_THE_AGENT] = given.extracted
+    if "state" in expression.roots - names.keys():
+        raise GraderError("The expression reads `state`, which this version does not grade.", code="not_yet")
+    if "calls" in expression.roots:
+        fidelity = given.trace.fidelity
+        if not (fidelity.has_tool_calls and fidelity.complete):
+            what = "cannot hold tool calls" if not fidelity.has_tool_calls else "is incomplete"
+            return Undecided(reason=f"the expression reads the calls, and this trace {what}")
+        names["calls"] = _calls(given.trace)
+    if "answer" in expression.roots:
+        reply = select("answer", given)
+        if isinstance(reply, Absent):
+            return missing(reply)
+        names["answer"] = reply.value
+    return None
+
+
+def _calls(trace: Trace) -> list[Mapping[str, Any]]:
+    calls = (step.call for step in agent_calls(trace))
+    return [
+        {"name": call.name, "args": call.args, "executed": call.executed}
+        for call in calls
+        if call is not None
+    ]
+
+
+def _evidence(
+    spec: ExprCheck, expression: Expression, bound: dict[str, Found], given: GraderInput
+) -> tuple[str, ...]:
+    """The steps of bound and cited values, the reply if it was read, and the facts used; each once, in order."""
+    cited = [found for of in spec.cite if isinstance(found := select(of, given), Found)]
+    if "answer" in expression.roots and isinstance(reply := select("answer", given), Found):
+        cited.append(reply)
+    references = [reference for found in (*bound.values(), *cited) for reference in found.evidence]
+    facts = [f"fact:{name}" for name in expression.facts if name in given.task.facts]
+    return tuple(dict.fromkeys([*references, *facts]))
+
+
+def _score(value: Any, text: str) -> Fraction:
+    if isinstance(value, bool):
+        return PASS if value else FAIL
+    if isinstance(value, (int, Fraction)) and 0 <= value <= 1:
+        return Fraction(value)
+    raise GraderError(
+        f"The expression {show(text)} gives {show(value)}; a check must give true, false, or a number in 0..1.",
+        code="nonsense",
+    )
+
+
+def _proposals(expression: Expression, names: Mapping[str, Any]) -> str:
+    """`proposal = 64: ` - what was read from the trial, before it is computed with."""
+    said = [
+        f"{name} = {show(names[name])}" for name in names if name in expression.roots and name not in RESERVED
+    ]
+    extracted = names[FROM_THE_AGENT]
+    said += [f"{name} = {show(extracted[name])}" for name in expression.extracted if name in extracted]
+    return f"{', '.join(said)}: " if said else ""
+
+
+class _Facts(Mapping[str, Any]):
+    """The facts of a task by name: the fields of their data directly, and `text`; plain data is the fact itself."""
+
+    def __init__(self, task: Task) -> None:
+        self._facts = task.facts
+
+    def __getitem__(self, name: str) -> Any:
+        return _fact_value(self._facts[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._facts)
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+
+def _fact_value(fact: Fact) -> Any:
+    if isinstance(fact.data, Mapping):
+        return {"text": fact.text, **fact.data}
+    return {"text": fact.text} if fact.data is None else fact.data

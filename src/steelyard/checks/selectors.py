@@ -1,0 +1,220 @@
+"""`of:` - which value of a trial a check reads, and where it stands.
+
+Only released content is read: a call in a rejected draft reached nobody, whatever it proposed. A name that holds
+`/` or `~` is written as in JSON pointers (`~1`, `~0`).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from steelyard.checks.jsontext import NotJsonError, parse_json_text
+from steelyard.checks.show import show
+from steelyard.errors import GraderError
+from steelyard.model.evidence import agent_calls, answer, follow, results_of
+from steelyard.model.trace import Step, Trace
+from steelyard.ports.grader import GraderInput
+
+Source = Literal["answer", "said", "call", "result", "state", "file", "extracted"]
+
+MAX_CITED = 50
+"""`said` reads all replies; this many are cited."""
+
+_NAME = re.compile(r"(?P<name>.+?)(?:\[(?P<index>-?[0-9]{1,6})\])?", re.DOTALL)
+
+
+class Selector(msgspec.Struct, frozen=True, kw_only=True):
+    """A parsed `of:`. `index` null: the last one. `pointer` is a JSON pointer into the value, empty for all."""
+
+    source: Source
+    name: str = ""
+    index: int | None = None
+    pointer: str = ""
+    parsed: bool = False
+    """The answer is to be read as JSON."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A value and what it rests on. `prose`: it is the text of a reply, not a field of some structure."""
+
+    value: Any
+    source: Source
+    evidence: tuple[str, ...] = ()
+    prose: bool = False
+
+
+class Absent(msgspec.Struct, frozen=True, kw_only=True):
+    """There is no such value. `undecided`: the record cannot show that there was none."""
+
+    reason: str
+    source: Source
+    undecided: bool = False
+
+
+def select(of: str, given: GraderInput) -> Found | Absent:
+    """The value that `of` names.
+
+    Raises `GraderError`: `bad_selector` when it cannot be read, `not_yet` for end states.
+    """
+    selector = parse_selector(of)
+    match selector.source:
+        case "answer":
+            return _answer(selector, given.trace)
+        case "said":
+            return _said(given.trace)
+        case "call":
+            return _call(selector, given.trace)
+        case "result":
+            return _result(selector, given.trace)
+        case "extracted":
+            return _extracted(selector, given)
+        case _:
+            raise GraderError(
+                f"`{of}` reads an end state, which this version does not grade; read the answer or a call instead.",
+                code="not_yet",
+            )
+
+
+@lru_cache(maxsize=1024)
+def parse_selector(of: str) -> Selector:
+    """Reads `answer`, `answer#/p`, `said`, `call:NAME[0]/args/p`, `result:NAME/p`, `extracted.NAME`, `state#/p`, ..."""
+    if of in ("answer", "said"):
+        return Selector(source="answer" if of == "answer" else "said")
+    head, hash_mark, pointer = of.partition("#")
+    if hash_mark and head == "answer" and pointer[:1] in ("", "/"):
+        return Selector(source="answer", pointer=pointer, parsed=True)
+    if head == "state" and pointer[:1] in ("", "/"):
+        return Selector(source="state", pointer=pointer)
+    scheme, colon, rest = of.partition(":")
+    if colon and rest and scheme == "file":
+        return Selector(source="file", name=rest)
+    if colon and rest and scheme in ("call", "result"):
+        return _named_selector(of, "call" if scheme == "call" else "result", rest)
+    if of.startswith("extracted.") and of != "extracted.":
+        return Selector(source="extracted", name=of.removeprefix("extracted."))
+    raise _bad(of)
+
+
+def _named_selector(of: str, source: Source, rest: str) -> Selector:
+    head, slash, tail = rest.partition("/")
+    matched = _NAME.fullmatch(head)
+    pointer = slash + tail
+    if matched is None:
+        raise _bad(of)
+    if source == "call":
+        section, slash, tail = tail.partition("/")
+        if section not in ("", "args"):
+            raise _bad(of)
+        pointer = slash + tail
+    name = matched["name"].replace("~1", "/").replace("~0", "~")
+    index = int(matched["index"]) if matched["index"] is not None else None
+    return Selector(source=source, name=name, index=index, pointer=pointer)
+
+
+def _bad(of: str) -> GraderError:
+    return GraderError(
+        f"`of: {of}` names nothing that can be read; write answer, answer#/pointer, said, call:NAME/args/pointer, "
+        "result:NAME/pointer or extracted.NAME.",
+        code="bad_selector",
+    )
+
+
+def _answer(selector: Selector, trace: Trace) -> Found | Absent:
+    step = answer(trace)
+    if step is None:
+        return Absent(reason="there is no reply", source="answer", undecided=not trace.fidelity.complete)
+    if not selector.parsed:
+        return Found(value=step.text, source="answer", evidence=(step.id,), prose=True)
+    try:
+        value = follow(parse_json_text(step.text), selector.pointer)
+    except NotJsonError as problem:
+        return Absent(reason=f"the reply ({step.id}) is not JSON: {problem}", source="answer")
+    except LookupError:
+        return Absent(
+            reason=f"the reply ({step.id}) holds nothing at {show(selector.pointer)}", source="answer"
+        )
+    return Found(value=value, source="answer", evidence=(step.id,))
+
+
+def _said(trace: Trace) -> Found | Absent:
+    replies = [
+        step
+        for step in trace.steps
+        if step.kind == "assistant" and step.visibility.kind == "released" and step.text.strip()
+    ]
+    if not replies:
+        return Absent(reason="there is no reply", source="said", undecided=not trace.fidelity.complete)
+    text = "\n".join(step.text for step in replies)
+    cited = tuple(step.id for step in replies[-MAX_CITED:])
+    return Found(value=text, source="said", evidence=cited, prose=True)
+
+
+def _call(selector: Selector, trace: Trace) -> Found | Absent:
+    if not trace.fidelity.has_tool_calls:
+        return Absent(reason="this trace's format cannot hold tool calls", source="call", undecided=True)
+    attempted = [step for step in agent_calls(trace) if _call_name(step) == selector.name]
+    released = [step for step in attempted if step.visibility.kind == "released"]
+    step = _pick(released, selector.index)
+    if step is None or step.call is None:
+        return _no_call(selector, trace, drafts=len(attempted) - len(released))
+    if step.call.args_error is not None:
+        return Absent(reason=f"{step.id} {selector.name}: its arguments are not JSON", source="call")
+    try:
+        value = follow(step.call.args, selector.pointer)
+    except LookupError:
+        reason = f"{step.id} {selector.name} has no argument at {show(selector.pointer)}"
+        return Absent(reason=reason, source="call")
+    return Found(value=value, source="call", evidence=(_reference(step.id, "args", selector.pointer),))
+
+
+def _no_call(selector: Selector, trace: Trace, *, drafts: int) -> Absent:
+    which = "" if selector.index is None else f" number {selector.index}"
+    aside = "; only rejected drafts hold one" if drafts else ""
+    return Absent(
+        reason=f"there is no call{which} of {selector.name}{aside}",
+        source="call",
+        undecided=not trace.fidelity.complete,
+    )
+
+
+def _result(selector: Selector, trace: Trace) -> Found | Absent:
+    if not (trace.fidelity.has_tool_calls and trace.fidelity.has_tool_results):
+        return Absent(reason="this trace's format cannot hold tool results", source="result", undecided=True)
+    results = results_of(trace)
+    calls = [step for step in agent_calls(trace) if _call_name(step) == selector.name]
+    answering = [results[step.id] for step in calls if step.id in results]
+    step = _pick([found for found in answering if found.visibility.kind == "released"], selector.index)
+    if step is None or step.result is None or step.result.outcome == "missing":
+        reason = f"there is no result of {selector.name}"
+        return Absent(reason=reason, source="result", undecided=not trace.fidelity.complete)
+    try:
+        value = follow(step.result.value, selector.pointer)
+    except LookupError:
+        reason = f"the result of {selector.name} ({step.id}) holds nothing at {show(selector.pointer)}"
+        return Absent(reason=reason, source="result", undecided=step.result.truncated)
+    evidence = _reference(step.alias or step.id, "result", selector.pointer)
+    return Found(value=value, source="result", evidence=(evidence,))
+
+
+def _extracted(selector: Selector, given: GraderInput) -> Found | Absent:
+    if selector.name not in given.extracted:
+        return Absent(reason=f"no value was extracted for {selector.name}", source="extracted")
+    return Found(value=given.extracted[selector.name], source="extracted")
+
+
+def _call_name(step: Step) -> str | None:
+    return step.call.name if step.call is not None else None
+
+
+def _pick(steps: list[Step], index: int | None) -> Step | None:
+    position = -1 if index is None else index
+    return steps[position] if -len(steps) <= position < len(steps) else None
+
+
+def _reference(step: str, part: str, pointer: str) -> str:
+    """An evidence reference as fine as it can be written; the step alone where the pointer cannot be."""
+    return f"{step}/{part}{pointer}" if pointer and pointer.isprintable() else step

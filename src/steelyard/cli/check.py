@@ -1,0 +1,49 @@
+"""`steelyard check`: is this suite a valid standard?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from steelyard.cli.environment import Flag
+from steelyard.cli.options import print_bytes
+
+
+@click.command()
+@click.argument("suite")
+@click.option("--json", "as_json", is_flag=True, cls=Flag, help="Print what was found as JSON.")
+@click.option("--trust-python", is_flag=True, cls=Flag, help="Allow SUITE to be a Python file; it is run.")
+@click.option("--quiet", "-q", is_flag=True, cls=Flag, help="Print nothing; the exit code says it.")
+def check(suite: str, as_json: bool, trust_python: bool, quiet: bool) -> None:
+    """Validate SUITE and list every problem with its line."""
+    import msgspec
+
+    from steelyard import app
+
+    loaded = app.load_suite(suite, trust_python=trust_python)
+    found: dict[str, Any] = {
+        "suite": {"name": loaded.name, "version": loaded.version, "owner": loaded.owner, "hash": loaded.hash},
+        "tasks": len(loaded.tasks),
+        "criteria": sum(len(task.criteria) for task in loaded.tasks),
+        "gates": sum(criterion.gate for task in loaded.tasks for criterion in task.criteria),
+        "excluded": [msgspec.to_builtins(entry) for entry in loaded.excluded],
+        "notices": list(loaded.notices),
+    }
+    if as_json:
+        print_bytes(msgspec.json.encode(found))
+    elif not quiet:
+        _print(found)
+
+
+def _print(found: dict[str, Any]) -> None:
+    suite = found["suite"]
+    version = f" {suite['version']}" if suite["version"] else ""
+    click.echo(f"{suite['name']}{version} is a valid standard: {found['tasks']} tasks, {found['criteria']} criteria, "
+               f"{found['gates']} gates")  # fmt: skip
+    click.echo(f"owner {suite['owner']} · hash {suite['hash'][:12]}")
+    for entry in found["excluded"]:
+        what = f"criterion {entry['criterion']} of task" if entry["criterion"] else "task"
+        click.echo(f"left out: {what} {entry['task']} (when: {entry['when']})")
+    for notice in found["notices"]:
+        click.echo(f"note: {notice}")

@@ -1,0 +1,16 @@
+"""`steelyard schema`: the JSON Schema of a file that people write."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(["suite"]))
+def schema(kind: str) -> None:
+    """Print the JSON Schema of KIND (suite)."""
+    import json
+
+    from steelyard import app
+
+    click.echo(json.dumps(app.suite_schema(), indent=2))

@@ -1,0 +1,42 @@
+"""Which task and trial a trace belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from steelyard.model.standard import Suite, Task
+from steelyard.model.trace import Trace
+
+
+class Matcher:
+    """Gives each trace its task (by id, else by its prompt) and a trial number of its own.
+
+    Trials are counted from 1 in the order of arrival where the trace does not say; a number that is taken already
+    (two files that both say trial 0) is replaced by the next free one, and `renumbered` counts it.
+    """
+
+    def __init__(self, suite: Suite) -> None:
+        self.by_id: Mapping[str, Task] = {task.id: task for task in suite.tasks}
+        prompts: dict[str, list[Task]] = {}
+        for task in suite.tasks:
+            prompts.setdefault(task.prompt.strip(), []).append(task)
+        self.by_prompt = {prompt: tasks[0] for prompt, tasks in prompts.items() if prompt and len(tasks) == 1}
+        self.taken: dict[str, set[int]] = {}
+        self.renumbered = 0
+
+    def task_of(self, trace: Trace) -> Task | None:
+        """The task, or None when neither id nor first user message fits one. An id that fits none is not guessed at."""
+        if trace.task_id is not None:
+            return self.by_id.get(trace.task_id)
+        first = next((step for step in trace.steps if step.kind == "user"), None)
+        return self.by_prompt.get(first.text.strip()) if first else None
+
+    def trial_of(self, task: Task, trace: Trace) -> int:
+        """The trial number: the trace's own where it is free."""
+        taken = self.taken.setdefault(task.id, set())
+        number = trace.trial if trace.trial is not None else len(taken) + 1
+        if number in taken:
+            self.renumbered += trace.trial is not None
+            number = next(free for free in range(1, len(taken) + 2) if free not in taken)
+        taken.add(number)
+        return number

@@ -1,0 +1,40 @@
+"""Measurements of one trial in their own units: what the recording states, and what its steps count."""
+
+from __future__ import annotations
+
+from steelyard.model.evidence import agent_calls, results_of
+from steelyard.model.trace import Trace
+
+
+def measurements(trace: Trace) -> dict[str, float]:
+    """`tool_calls`, `turns` (messages of the agent) and `recoveries` counted where the format can hold them.
+
+    A recovery is a changed call to the same tool after an error of it. What the recording itself states comes first.
+    """
+    found: dict[str, float] = {}
+    if trace.fidelity.has_tool_calls:
+        calls = agent_calls(trace)
+        found["tool_calls"] = float(len(calls))
+        if trace.fidelity.has_tool_results:
+            found["recoveries"] = float(_recoveries(trace))
+    spoken = {step.turn for step in trace.steps if step.role == "assistant" and step.kind in ("assistant", "tool_call")}
+    found["turns"] = float(len(spoken))
+    found.update(trace.measurements)
+    return found
+
+
+def _recoveries(trace: Trace) -> int:
+    results = results_of(trace)
+    failed: dict[str, object] = {}
+    count = 0
+    for step in agent_calls(trace):
+        call = step.call
+        if call is None:
+            continue
+        if call.name in failed and failed[call.name] != (call.args, call.args_raw if call.args_error else None):
+            count += 1
+        failed.pop(call.name, None)
+        answer = results.get(step.id)
+        if answer is not None and answer.result is not None and answer.result.outcome in ("error", "timeout"):
+            failed[call.name] = (call.args, call.args_raw if call.args_error else None)
+    return count

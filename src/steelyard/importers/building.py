@@ -1,0 +1,316 @@
+"""Builds one trace: numbers the steps, pairs results with calls, gathers notices and what the record lacks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from steelyard.importers import decoding
+from steelyard.importers.notices import Tallies
+from steelyard.importers.times import TimeReader
+from steelyard.model.trace import (
+    Agent,
+    Call,
+    EndState,
+    ExternalScore,
+    Fidelity,
+    Outcome,
+    Part,
+    RawRef,
+    Result,
+    ResultOutcome,
+    Role,
+    Source,
+    Step,
+    StepKind,
+    Trace,
+    Usage,
+)
+from steelyard.ports.importer import Record
+
+NO_OUTCOME = Outcome()
+_encode = msgspec.json.Encoder().encode
+
+
+def content_uid(origin: str, kind: str, content: Any) -> str:
+    """16 hex digits that stay the same when the same record is imported again.
+
+    `origin` is the source's own id of the step, or its JSON pointer within the record.
+    """
+    body = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else _encode(content)
+    return hashlib.sha256(f"{origin}\0{kind}\0".encode("utf-8", "surrogatepass") + body).hexdigest()[:16]
+
+
+class StepBuilder:
+    """Collects the steps of one trace in source order.
+
+    Pointers given to its methods are relative to `base`, the place of the trace within `record.value`.
+    """
+
+    def __init__(self, record: Record, *, base: str = "") -> None:
+        self.record = record
+        self.steps: list[Step] = []
+        self.complete = True
+        self.holds_calls = True
+        self.holds_results = True
+        self.blobs: dict[str, Mapping[str, Any]] = {}
+        self._pointer = record.pointer + base
+        self._odd = bool(record.notices)
+        self._notices = Tallies()
+        self._waiting: dict[tuple[str, str, str], deque[int]] = {}
+        self._unanswered: dict[int, tuple[str, str, str]] = {}
+        self._seen_ids: set[tuple[str, str]] = set()
+        self._aliases = 0
+        self._times = TimeReader()
+        for code, detail in record.notices:
+            self.notice(code, detail)
+
+    def notice(self, code: str, detail: str, step: str | None = None) -> None:
+        """Equal codes are told once, with a count and the first step."""
+        self._notices.add(code, detail, step)
+
+    def add(
+        self,
+        kind: StepKind,
+        role: Role,
+        *,
+        turn: int,
+        pointer: str,
+        content: Any,
+        time: Any = None,
+        **fields: Any,
+    ) -> str:
+        """Adds a step and returns its id. `content` is what its uid stands for; `fields` are further `Step` fields."""
+        position = len(self.steps)
+        step_id = f"s{position + 1:04d}"
+        if time is not None:
+            fields["started_at"], fields["clock"], problem = self._times.read(time)
+            if problem:
+                self.notice(*problem, step_id)
+        if kind in ("tool_result", "retrieval"):
+            self._aliases += 1
+            fields["alias"] = f"e{self._aliases}"
+        self.steps.append(
+            Step(
+                id=step_id,
+                uid=content_uid(pointer, kind, content),
+                seq=position,
+                turn=turn,
+                kind=kind,
+                role=role,
+                raw=RawRef(pointer=self._pointer + pointer),
+                **fields,
+            )
+        )
+        return step_id
+
+    def thought(self, text: str, role: Role, **fields: Any) -> str:
+        """Adds a reasoning step: what the agent recorded for itself, not for the user."""
+        return self.add("reasoning", role, content=text, parts=(Part(kind="text", text=text),), **fields)
+
+    def call(
+        self,
+        name: str,
+        arguments: Any,
+        *,
+        turn: int,
+        pointer: str,
+        provider_id: str | None = None,
+        role: Literal["assistant", "user"] = "assistant",
+        missing: bool = False,
+        free_text: bool = False,
+        **fields: Any,
+    ) -> str:
+        """Adds a call. `arguments` as recorded: JSON text is decoded, any other value stands as it is.
+
+        `missing`: the record names no arguments at all, which is not the same as naming none. `free_text`: the
+        tool takes plain text, so text is not decoded.
+        """
+        position = len(self.steps)
+        if free_text:
+            args, raw, error = arguments, None, None
+        else:
+            args, raw, error = self._arguments(arguments, f"s{position + 1:04d}", missing)
+        call = Call(
+            name=name, args=args, args_raw=raw, args_error=error, provider_id=provider_id, executed="yes"
+        )
+        content = (name, args if raw is None else raw)
+        step_id = self.add(
+            "tool_call", role, turn=turn, pointer=pointer, content=content, call=call, **fields
+        )
+        key = ("name", role, name) if provider_id is None else ("id", role, provider_id)
+        self._waiting.setdefault(key, deque()).append(position)
+        self._unanswered[position] = key
+        if provider_id is not None:
+            if (role, provider_id) in self._seen_ids:
+                self.notice(
+                    "repeated_call_id", "A call id is used again; results are paired in order.", step_id
+                )
+            self._seen_ids.add((role, provider_id))
+        return step_id
+
+    def result(
+        self,
+        value: Any,
+        parts: Sequence[Part],
+        *,
+        turn: int,
+        pointer: str,
+        provider_id: str | None = None,
+        name: str | None = None,
+        caller: Literal["assistant", "user"] = "assistant",
+        outcome: ResultOutcome = "ok",
+        **fields: Any,
+    ) -> str:
+        """Adds a result, paired with the next unanswered call of that id (without an id: of that name, else any)."""
+        step_id = f"s{len(self.steps) + 1:04d}"
+        answered, by_order = self._pair(provider_id, name, caller)
+        if answered is None:
+            self.notice("orphan_result", "A tool result answers no open call before it.", step_id)
+        elif by_order:
+            self.notice(
+                "paired_by_order", "A result names no call; it is paired with the oldest open one.", step_id
+            )
+        result = Result(
+            call_step_id=None if answered is None else self.steps[answered].id, outcome=outcome, value=value
+        )
+        content = [part.text if part.text is not None else part.value for part in parts] or value
+        return self.add(
+            "tool_result",
+            "tool",
+            turn=turn,
+            pointer=pointer,
+            content=content,
+            parts=tuple(parts),
+            result=result,
+            parent_step_id=result.call_step_id,
+            **fields,
+        )
+
+    def result_text(self, text: str, **fields: Any) -> str:
+        """Adds a result whose content is text, decoded where it is JSON."""
+        value, odd = decoding.decode_result(text)
+        if odd:
+            self.notice(
+                "odd_result", "A tool result is JSON with repeated keys or odd values; it is kept as text.",
+                f"s{len(self.steps) + 1:04d}",
+            )  # fmt: skip
+        return self.result(value, (Part(kind="text", text=text),), **fields)
+
+    def unreadable(self, value: Any, why: str, *, turn: int, pointer: str) -> None:
+        """Keeps something that the format does not define as a note, and marks the trace incomplete."""
+        kept = self.plain(value)
+        parts = (Part(kind="json", value=kept),)
+        note = self.add("note", "none", turn=turn, pointer=pointer, content=kept, parts=parts)
+        self.notice("unreadable_message", why, note)
+        self.complete = False
+
+    def plain(self, value: Any) -> Any:
+        """`value` free of what decoding left recognisable (NaN, repeated keys)."""
+        return decoding.plain(value) if self._odd else value
+
+    def finish(
+        self,
+        *,
+        format: str,
+        trace_id: str,
+        agents: tuple[Agent, ...] = (Agent(id="agent"),),
+        outcome: Outcome = NO_OUTCOME,
+        usage: Usage | None = None,
+        measurements: Mapping[str, float] | None = None,
+        external_scores: tuple[ExternalScore, ...] = (),
+        state_before: EndState | None = None,
+        state_after: EndState | None = None,
+        task_id: str | None = None,
+        trial: int | None = None,
+        session_id: str | None = None,
+        format_version: str | None = None,
+    ) -> Trace:
+        """The trace. Calls that nothing answered are told in a notice, not answered by an invented step."""
+        self._mark_unanswered()
+        steps = tuple(self.steps)
+        final = next((s.id for s in reversed(steps) if s.kind == "assistant" and s.role == "assistant"), None)
+        record = self.record
+        line = None if record.line is None else f"line {record.line}"
+        return Trace(
+            id=trace_id,
+            source=Source(
+                format=format,
+                importer=format,
+                format_version=format_version,
+                file=record.file,
+                file_sha256=record.file_sha256,
+                locator=line if line and not self._pointer else f"{line or ''}{self._pointer}",
+            ),
+            steps=steps,
+            task_id=task_id,
+            trial=trial,
+            session_id=session_id,
+            agents=agents,
+            blobs=self.blobs,
+            usage=usage,
+            outcome=msgspec.structs.replace(outcome, final_step=final),
+            state_before=state_before,
+            state_after=state_after,
+            measurements=measurements or {},
+            external_scores=external_scores,
+            notices=self._notices.told(),
+            fidelity=Fidelity(
+                complete=self.complete,
+                has_tool_calls=self.holds_calls,
+                has_tool_results=self.holds_results,
+                has_times=any(step.started_at is not None for step in steps),
+                has_usage=usage is not None or any(step.usage is not None for step in steps),
+                has_system_prompt=any(step.kind == "system" for step in steps)
+                or any(a.instructions for a in agents),
+            ),
+        )
+
+    def _arguments(self, arguments: Any, step: str, missing: bool) -> tuple[Any, str | None, str | None]:
+        if missing:
+            self.notice("malformed_arguments", "A call records no arguments field.", step)
+            return None, None, "The call records no arguments field."
+        if not isinstance(arguments, str):
+            reason = decoding.oddity(arguments) if self._odd else None
+            if reason is None:
+                return arguments, None, None
+            self.notice("malformed_arguments", reason, step)
+            return None, _encode(decoding.plain(arguments)).decode(), reason
+        if arguments == "":
+            self.notice(
+                "empty_arguments", "A call's argument text is empty; it is read as no arguments.", step
+            )
+            return {}, "", None
+        value, error, oddities = decoding.decode_arguments(arguments)
+        if error:
+            self.notice("malformed_arguments", error, step)
+        else:
+            for code, detail in oddities:
+                self.notice(code, detail, step)
+        return value, arguments, error
+
+    def _pair(self, provider_id: str | None, name: str | None, caller: str) -> tuple[int | None, bool]:
+        key = ("name", caller, name or "") if provider_id is None else ("id", caller, provider_id)
+        queue = self._waiting.get(key)
+        if queue:
+            position = queue.popleft()
+            del self._unanswered[position]
+            return position, False
+        if provider_id is not None or name:
+            return None, False
+        oldest = next((p for p, (_, role, _) in self._unanswered.items() if role == caller), None)
+        if oldest is not None:
+            self._waiting[self._unanswered.pop(oldest)].remove(oldest)
+        return oldest, True
+
+    def _mark_unanswered(self) -> None:
+        for position in self._unanswered:
+            step = self.steps[position]
+            assert step.call is not None
+            unknown = msgspec.structs.replace(step.call, executed="unknown")
+            self.steps[position] = msgspec.structs.replace(step, call=unknown)
+            self.notice("missing_result", "A call has no result in the record.", step.id)

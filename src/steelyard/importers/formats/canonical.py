@@ -1,0 +1,200 @@
+"""Steelyard's own trace, `{"schema": "trace/1", ...}`: written by the exporter, or by hand in a minimal form.
+
+By hand, a step needs only its kind and content; ids, uids and turns are made:
+
+    {"schema": "trace/1", "task_id": "q7", "steps": [
+        {"kind": "user", "text": "Capital of France?"},
+        {"kind": "tool_call", "name": "lookup", "args": {"country": "FR"}},
+        {"kind": "tool_result", "value": {"capital": "Paris"}},
+        {"kind": "assistant", "text": "Paris"}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from steelyard.errors import FormatError
+from steelyard.importers import decoding
+from steelyard.importers.building import StepBuilder
+from steelyard.importers.fields import read_task_id, read_trial
+from steelyard.model.trace import (
+    RELEASED,
+    Agent,
+    EndState,
+    ExternalScore,
+    Notice,
+    Outcome,
+    Part,
+    Quarantined,
+    ResultOutcome,
+    Role,
+    StepKind,
+    Trace,
+    Usage,
+    Visibility,
+)
+from steelyard.ports.importer import Record
+
+SCHEMA = "trace/1"
+_ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "tool_result": "tool", "retrieval": "tool"}
+_AGENT_KINDS = frozenset({"assistant", "reasoning", "tool_call", "plan", "handoff"})
+
+
+def encode_trace(trace: Trace) -> bytes:
+    """One line of canonical JSON Lines, without the newline. Reading it gives an equal trace."""
+    fields: dict[str, Any] = {"schema": SCHEMA}
+    fields.update(msgspec.structs.asdict(trace))
+    return msgspec.json.encode(fields)
+
+
+class _HandStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    kind: StepKind
+    text: str | None = None
+    parts: tuple[Part, ...] = ()
+    name: str | None = None
+    args: Any = msgspec.UNSET
+    value: Any = msgspec.UNSET
+    call_id: str | None = None
+    outcome: ResultOutcome = "ok"
+    role: Role | None = None
+    turn: int | None = None
+    agent_id: str | None = None
+    started_at: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    visibility: Visibility = RELEASED
+
+
+class _HandTrace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    schema: str
+    steps: tuple[_HandStep, ...]
+    id: str | None = None
+    task_id: Any = None
+    trial: Any = None
+    session_id: str | None = None
+    agents: tuple[Agent, ...] = ()
+    outcome: Outcome = Outcome()
+    usage: Usage | None = None
+    measurements: Mapping[str, float] = {}
+    external_scores: tuple[ExternalScore, ...] = ()
+    state_before: EndState | None = None
+    state_after: EndState | None = None
+
+
+class Canonical:
+    """See the module."""
+
+    name = "canonical"
+
+    def matches(self, value: Any) -> bool:
+        return (
+            isinstance(value, dict)
+            and isinstance(value.get("schema"), str)
+            and value["schema"].startswith("trace/")
+        )
+
+    def read(self, record: Record) -> Iterator[Trace | Quarantined]:
+        try:
+            yield _read(record)
+        except (FormatError, msgspec.ValidationError) as refused:
+            yield Quarantined(where=record.where, reason=f"The canonical trace is refused: {refused}.")
+
+
+def _read(record: Record) -> Trace:
+    value = record.value
+    if value["schema"] != SCHEMA:
+        raise FormatError(f"its schema is '{value['schema'][:40]}', and this version reads '{SCHEMA}'")
+    odd = decoding.oddity(value) if record.notices else None
+    if odd:
+        raise FormatError(odd.rstrip("."))
+    steps = value.get("steps")
+    if not isinstance(steps, list):
+        raise FormatError("its steps are not a list")
+    if "source" in value or any(isinstance(step, dict) and "uid" in step for step in steps):
+        return _checked(msgspec.convert(value, Trace), record)
+    return _by_hand(msgspec.convert(value, _HandTrace), record)
+
+
+def _checked(trace: Trace, record: Record) -> Trace:
+    """References lean on the ids, so an edited file whose ids do not fit its steps is refused."""
+    open_calls: set[str] = set()
+    orphan: str | None = None
+    for position, step in enumerate(trace.steps):
+        if step.id != f"s{position + 1:04d}" or step.seq != position:
+            raise FormatError(
+                f"step {position + 1} has the id '{step.id[:20]}' and seq {step.seq}; they follow the order"
+            )
+        if (step.kind == "tool_call") != (step.call is not None):
+            raise FormatError(f"{step.id} has the kind '{step.kind}', which does not fit its content")
+        if step.call is not None:
+            open_calls.add(step.id)
+        elif step.result is not None and step.result.call_step_id in open_calls:
+            open_calls.remove(step.result.call_step_id)
+        elif step.result is not None:
+            orphan = orphan or step.id
+    told = {notice.code for notice in trace.notices}
+    notices = [Notice(code=code, detail=detail) for code, detail in record.notices if code not in told]
+    if open_calls and "missing_result" not in told:
+        detail = "A call has no result in the record."
+        notices.append(Notice(code="missing_result", detail=detail, step=min(open_calls)))
+    if orphan and "orphan_result" not in told:
+        detail = "A tool result answers no open call before it."
+        notices.append(Notice(code="orphan_result", detail=detail, step=orphan))
+    return msgspec.structs.replace(trace, notices=(*trace.notices, *notices)) if notices else trace
+
+
+def _by_hand(value: _HandTrace, record: Record) -> Trace:
+    builder = StepBuilder(record)
+    for index, step in enumerate(value.steps):
+        _hand_step(builder, step, index)
+    return builder.finish(
+        format=Canonical.name,
+        format_version=SCHEMA,
+        trace_id=value.id or record.where,
+        task_id=read_task_id(value.task_id, builder),
+        trial=read_trial(value.trial, builder),
+        session_id=value.session_id,
+        agents=value.agents or (Agent(id="agent"),),
+        outcome=value.outcome,
+        usage=value.usage,
+        measurements=value.measurements,
+        external_scores=value.external_scores,
+        state_before=value.state_before,
+        state_after=value.state_after,
+    )
+
+
+def _hand_step(builder: StepBuilder, step: _HandStep, index: int) -> None:
+    acting = step.kind in _AGENT_KINDS and step.role != "user"
+    fields: dict[str, Any] = {
+        "turn": index if step.turn is None else step.turn,
+        "pointer": f"/steps/{index}",
+        "agent_id": step.agent_id or ("agent" if acting else None),
+        "time": step.started_at,
+        "model": step.model,
+        "usage": step.usage,
+        "visibility": step.visibility,
+    }
+    parts = step.parts if step.text is None else (Part(kind="text", text=step.text), *step.parts)
+    if step.kind == "tool_call":
+        if step.name is None:
+            raise FormatError(f"step {index + 1} is a tool call without a name")
+        missing = step.args is msgspec.UNSET
+        builder.call(
+            step.name,
+            None if missing else step.args,
+            provider_id=step.call_id,
+            role="user" if step.role == "user" else "assistant",
+            missing=missing,
+            **fields,
+        )
+    elif step.kind == "tool_result":
+        given = step.value if step.value is not msgspec.UNSET else step.text
+        builder.result(given, parts, provider_id=step.call_id, name=step.name, outcome=step.outcome, **fields)
+    else:
+        role = step.role or _ROLES.get(step.kind) or ("assistant" if acting else "none")
+        content = [part.text if part.text is not None else part.value for part in parts]
+        builder.add(step.kind, role, content=content, parts=parts, **fields)

@@ -1,0 +1,239 @@
+"""Chat messages in the shape of OpenAI's chat completions, as several formats hold them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from steelyard.importers.building import StepBuilder
+from steelyard.model.trace import Part, Role, StepKind, Usage
+
+ROLES: frozenset[str] = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+_TEXT_TYPES = frozenset({"text", "input_text", "output_text", "refusal"})
+_MEDIA_TYPES: Mapping[str, Literal["image", "audio", "file"]] = {
+    "image_url": "image",
+    "input_image": "image",
+    "image": "image",
+    "input_audio": "audio",
+    "audio": "audio",
+    "file": "file",
+    "input_file": "file",
+    "document": "file",
+}
+_ADDRESS_KEYS = ("url", "image_url", "data", "file_data", "file_id")
+_CALL_TYPES = frozenset({"tool_use", "tool_result", "tool-call", "tool-result", "tool_call", "function_call"})
+
+
+def is_message(value: Any) -> bool:
+    """Whether a value looks like a chat message: an object with a known role."""
+    return isinstance(value, dict) and isinstance(value.get("role"), str) and value["role"] in ROLES
+
+
+def add_messages(builder: StepBuilder, messages: Sequence[Any], pointer: str) -> None:
+    """Adds every message of a conversation; `pointer` is the list's place within the trace's record."""
+    for turn, message in enumerate(messages):
+        at = f"{pointer}/{turn}"
+        if not is_message(message):
+            builder.unreadable(message, "A message is no object with a known role.", turn=turn, pointer=at)
+        elif message["role"] == "assistant":
+            _assistant(builder, message, turn, at)
+        elif message["role"] in ("tool", "function"):
+            _result(builder, message, turn, at)
+        else:
+            speaker: Literal["user", "system"] = "user" if message["role"] == "user" else "system"
+            _text(builder, speaker, speaker, message, turn, at)
+
+
+def read_usage(value: Any) -> Usage | None:
+    """Tokens of a `usage` object of OpenAI's or a similar shape; None when it names none."""
+    if not isinstance(value, Mapping):
+        return None
+    usage = Usage(
+        input_total=_count(value, "prompt_tokens", "input_tokens"),
+        output=_count(value, "completion_tokens", "output_tokens"),
+        input_cached_read=_count(value.get("prompt_tokens_details"), "cached_tokens"),
+        reasoning=_count(value.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+    return None if usage == Usage() else usage
+
+
+def _count(value: Any, *names: str) -> int | None:
+    if not isinstance(value, Mapping):
+        return None
+    found = next((value[name] for name in names if value.get(name) is not None), None)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
+
+
+def _time(message: Mapping[str, Any]) -> Any:
+    for name in ("timestamp", "created_at", "time"):
+        if message.get(name) is not None:
+            return message[name]
+    return None
+
+
+def _text(
+    builder: StepBuilder,
+    kind: StepKind,
+    role: Role,
+    message: Mapping[str, Any],
+    turn: int,
+    at: str,
+    **fields: Any,
+) -> None:
+    parts = _parts(builder, message.get("content"), turn, f"{at}/content")
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        parts = (*parts, Part(kind="text", text=refusal))
+    content: Any = parts[0].text if len(parts) == 1 and parts[0].kind == "text" else parts
+    builder.add(
+        kind, role, turn=turn, pointer=at, content=content, parts=parts, time=_time(message), **fields
+    )
+
+
+def _assistant(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: str) -> None:
+    fields: dict[str, Any] = {"agent_id": "agent"}
+    if isinstance(message.get("model"), str):
+        fields["model"] = message["model"]
+    first = len(builder.steps)
+    for name in ("reasoning_content", "reasoning"):
+        thought = message.get(name)
+        if isinstance(thought, str) and thought:
+            builder.thought(thought, "assistant", turn=turn, pointer=f"{at}/{name}", **fields)
+            break
+    calls = _calls_of(builder, message, turn, at)
+    if not calls or _says_something(message):
+        _text(builder, "assistant", "assistant", message, turn, at, **fields)
+    for call, pointer in calls:
+        _call(builder, call, turn, pointer, {**fields, "time": _time(message)})
+    usage = read_usage(message.get("usage"))
+    if usage is not None and len(builder.steps) > first:
+        builder.steps[first] = msgspec.structs.replace(builder.steps[first], usage=usage)
+
+
+def _says_something(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return bool(content.strip() if isinstance(content, str) else content) or bool(message.get("refusal"))
+
+
+def _calls_of(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: str) -> list[tuple[Any, str]]:
+    recorded = message.get("tool_calls")
+    calls: list[tuple[Any, str]] = []
+    if isinstance(recorded, list):
+        calls = [(call, f"{at}/tool_calls/{i}") for i, call in enumerate(recorded)]
+    elif recorded is not None:
+        builder.unreadable(recorded, "`tool_calls` is not a list.", turn=turn, pointer=f"{at}/tool_calls")
+    if message.get("function_call") is not None and not calls:
+        calls.append(({"function": message["function_call"]}, f"{at}/function_call"))
+    return calls
+
+
+def _call(builder: StepBuilder, call: Any, turn: int, pointer: str, fields: dict[str, Any]) -> None:
+    body = call
+    if isinstance(call, dict):
+        body = next((call[key] for key in ("function", "custom") if isinstance(call.get(key), dict)), call)
+    if not isinstance(body, dict) or not isinstance(body.get("name"), str):
+        builder.unreadable(call, "A tool call has no name.", turn=turn, pointer=pointer)
+        return
+    provider_id = call.get("id")
+    argument_key = "input" if "arguments" not in body and "input" in body else "arguments"
+    builder.call(
+        body["name"],
+        body.get(argument_key),
+        turn=turn,
+        pointer=pointer,
+        provider_id=None if provider_id is None else str(provider_id),
+        missing=argument_key not in body,
+        free_text=argument_key == "input" and isinstance(body["input"], str),
+        **fields,
+    )
+
+
+def _result(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: str) -> None:
+    call_id, name, content = message.get("tool_call_id"), message.get("name"), message.get("content")
+    fields: dict[str, Any] = {
+        "turn": turn,
+        "pointer": at,
+        "provider_id": None if call_id is None else str(call_id),
+        "name": name if isinstance(name, str) else None,
+        "outcome": "error" if message.get("is_error") is True or message.get("status") == "error" else "ok",
+        "agent_id": "agent",
+        "time": _time(message),
+    }
+    if isinstance(content, str):
+        builder.result_text(content, **fields)
+        return
+    parts = _parts(builder, content, turn, f"{at}/content")
+    if parts and all(part.kind == "text" for part in parts):
+        builder.result_text("\n".join(part.text or "" for part in parts), **fields)
+    else:
+        builder.result(None if isinstance(content, list) else builder.plain(content), parts, **fields)
+
+
+def _parts(builder: StepBuilder, content: Any, turn: int, at: str) -> tuple[Part, ...]:
+    if content is None:
+        return ()
+    if isinstance(content, str):
+        return (Part(kind="text", text=content),)
+    if not isinstance(content, list):
+        return (json_part(builder.plain(content)),)
+    return tuple(_part(builder, part) for part in content)
+
+
+def json_part(value: Any) -> Part:
+    """A JSON value as content; its text is its compact JSON, so that quotes and text checks can read it."""
+    return Part(
+        kind="json",
+        value=value,
+        text=value if isinstance(value, str) else msgspec.json.encode(value).decode(),
+    )
+
+
+def _part(builder: StepBuilder, part: Any) -> Part:
+    step = f"s{len(builder.steps) + 1:04d}"
+    if isinstance(part, str):
+        return Part(kind="text", text=part)
+    kind = part.get("type") if isinstance(part, dict) else None
+    if not isinstance(kind, str):
+        builder.notice("unknown_part", "A content part has no type; it is kept as JSON.", step)
+        return json_part(builder.plain(part))
+    if kind in _TEXT_TYPES:
+        text = part.get("text", part.get("refusal"))
+        if isinstance(text, str):
+            return Part(kind="text", text=text)
+    if kind in _MEDIA_TYPES:
+        return _media(builder, _MEDIA_TYPES[kind], part)
+    if kind in _CALL_TYPES:
+        # Read as content they would look like a run without calls, and a rule against a call would hold.
+        builder.holds_calls = builder.holds_results = False
+        told = f"Content parts of type '{kind}' are tool calls of another format; they are kept as JSON and not read."
+        builder.notice("calls_not_read", told, step)
+        return json_part(builder.plain(part))
+    builder.notice(
+        "unknown_part", f"A content part has the unknown type '{kind[:40]}'; it is kept as JSON.", step
+    )
+    return json_part(builder.plain(part))
+
+
+def _media(builder: StepBuilder, kind: Literal["image", "audio", "file"], part: Mapping[str, Any]) -> Part:
+    body = part.get(part["type"], part)
+    address = body if isinstance(body, str) else None
+    if isinstance(body, dict):
+        address = next((body[key] for key in _ADDRESS_KEYS if isinstance(body.get(key), str)), None)
+        if address is not None and address == body.get("data") and not address.startswith("data:"):
+            address = f"data:{kind}/{body.get('format', 'octet-stream')};base64,{address}"
+    if address is None or not address.startswith("data:"):
+        return Part(kind=kind, uri=address, value=None if address else builder.plain(dict(part)))
+    header, _, payload = address.partition(",")
+    try:
+        data = base64.b64decode(payload, validate=True) if header.endswith(";base64") else payload.encode()
+    except (binascii.Error, ValueError):
+        data = payload.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(data).hexdigest()
+    builder.blobs[digest] = {"mime": header[5:].split(";")[0], "size": len(data)}
+    return Part(kind=kind, blob=digest)

@@ -1,0 +1,1 @@
+"""Frozen records: trace, standard, verdict, score table. One vocabulary for every room."""

@@ -1,0 +1,226 @@
+"""Why trials are not complete: one line a cause, grouped when there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+
+import msgspec
+
+from steelyard.model.table import CriterionScore, ScoreTable, TaskScore, TrialScore
+from steelyard.report.numbers import plural
+
+Rules = Mapping[tuple[str, str], str]
+NO_RULES: Rules = {}
+MOST_LINES = 12
+WORDS = {"fail": "failed", "unknown": "unknown", "error": "without a verdict", "skipped": "undecided skip"}
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """One cause. `outcome` fail, unknown, error or skipped; `what` its failure tag, else its rule.
+
+    `times` counts the causes that this line stands for; the reason is then that of the first.
+    """
+
+    outcome: str
+    task: str
+    criterion: str
+    what: str
+    reason: str
+    gate: bool = False
+    trial: int | None = None
+    """Null where the task has one trial only, and for lines that stand for several."""
+    times: int = 1
+    tasks: int = 1
+
+
+class Failures(msgspec.Struct, frozen=True, kw_only=True):
+    """`shown` of `total` causes; `rest` counts those that are not; `footnotes` say what has no line on purpose."""
+
+    shown: tuple[Failure, ...]
+    total: int
+    rest: str
+    footnotes: tuple[str, ...]
+    none: str
+    """What to say where nothing is shown."""
+
+
+def failures(table: ScoreTable, rules: Rules = NO_RULES, most: int = MOST_LINES) -> Failures:
+    """Every criterion that keeps a counted trial from completion, and every gate that is not a pass."""
+    trials = ((task, trial) for task in table.tasks for trial in task.trials)
+    found = [cause for task, trial in trials for cause in _of_trial(task, trial, rules)]
+    lines = found
+    for key in (_same_criterion, _same_kind):
+        if len(lines) > most:
+            lines = _grouped(found, key)
+    cut = lines if len(lines) <= most else lines[: most - 1]
+    rest = lines[len(cut) :]
+    return Failures(
+        shown=tuple(cut),
+        total=sum(cause.times for cause in found),
+        rest=_rest(rest),
+        footnotes=tuple(_footnotes(table)),
+        none=_none(table),
+    )
+
+
+def detail_is_partial(table: ScoreTable) -> bool:
+    """A large run's table holds only the first tasks that are not complete."""
+    return len(table.tasks) < table.completion.tasks.of
+
+
+def _none(table: ScoreTable) -> str:
+    trials = table.completion.trials
+    if not trials.of:
+        return "no trial was counted"
+    return "every counted trial is complete" if trials.complete == trials.of else "no cause is listed"
+
+
+def _unlisted(table: ScoreTable) -> int:
+    if not detail_is_partial(table):
+        return 0
+    counts = table.completion.tasks
+    listed = sum(not all(trial.complete for trial in task.trials if trial.counted) for task in table.tasks)
+    return max(0, counts.of - counts.always_complete - listed)
+
+
+def _of_trial(task: TaskScore, trial: TrialScore, rules: Rules) -> Iterator[Failure]:
+    number = trial.trial if len(task.trials) > 1 else None
+    if trial.placeholder:
+        faulted = any(not other.counted for other in task.trials)
+        reason = (
+            "every trial ended by a fault of the sandbox"
+            if faulted
+            else "no trace and no verdict of this trial"
+        )
+        what = "only faulted trials" if faulted else "nothing recorded"
+        gate = any(criterion.gate for criterion in trial.criteria)
+        yield Failure(
+            outcome="error", task=task.id, criterion="", what=what, reason=reason, trial=number, gate=gate
+        )
+        return
+    if not trial.counted:
+        return
+    causes = [criterion for criterion in trial.criteria if _blocks(criterion, trial)]
+    decided = any(cause.outcome == "fail" or cause.cause == "fail" for cause in causes)
+    if not trial.complete and not trial.possibly_complete and not decided and not _skipped_by_fail(trial):
+        yield Failure(
+            outcome="fail", task=task.id, criterion="", what=f"ended by {trial.ended_by or 'not said'}",
+            reason="the task's acceptance rule does not take this end", trial=number,
+        )  # fmt: skip
+    yield from _one_reason(task.id, number, causes, rules)
+
+
+def _blocks(criterion: CriterionScore, trial: TrialScore) -> bool:
+    if criterion.outcome in ("pass", "report"):
+        return False
+    if criterion.gate:
+        return True
+    by_a_fail = criterion.outcome == "skipped" and criterion.cause == "fail"
+    return criterion.in_acceptance and not trial.complete and not by_a_fail
+
+
+def _skipped_by_fail(trial: TrialScore) -> bool:
+    return any(entry.in_acceptance and entry.cause == "fail" for entry in trial.criteria)
+
+
+def _one_reason(
+    task: str, trial: int | None, causes: Iterable[CriterionScore], rules: Rules
+) -> Iterator[Failure]:
+    """A line a criterion; neighbours without a verdict for the same reason share one."""
+
+    def same(criterion: CriterionScore) -> tuple[str, ...]:
+        missing = criterion.outcome == "error"
+        return (
+            (criterion.outcome, criterion.reason, criterion.failure_tag or "")
+            if missing
+            else ("", criterion.id)
+        )
+
+    for _, run in groupby(causes, same):
+        members = list(run)
+        first = members[0]
+        yield Failure(
+            outcome=first.outcome,
+            task=task,
+            criterion=first.id if len(members) == 1 else f"{first.id} +{len(members) - 1}",
+            what=_what(task, first, rules),
+            reason=_reason(first),
+            gate=any(member.gate for member in members),
+            trial=trial,
+            times=len(members),
+        )
+
+
+def _what(task: str, criterion: CriterionScore, rules: Rules) -> str:
+    if criterion.outcome == "fail":
+        return criterion.failure_tag or rules.get((task, criterion.id)) or f"{criterion.dimension} not met"
+    if criterion.outcome == "error" and criterion.failure_tag:
+        return f"error {criterion.failure_tag}"
+    return WORDS.get(criterion.outcome, criterion.outcome)
+
+
+def _reason(criterion: CriterionScore) -> str:
+    """The reason, led by its first evidence reference unless it names that itself."""
+    refs = criterion.evidence_refs
+    if not refs or refs[0] in criterion.reason:
+        return criterion.reason
+    more = f" (+{len(refs) - 1})" if len(refs) > 1 else ""
+    return f"{refs[0]}{more}: {criterion.reason}" if criterion.reason else f"{refs[0]}{more}"
+
+
+def _same_criterion(cause: Failure) -> tuple[object, ...]:
+    return (cause.task, cause.criterion, cause.outcome, cause.what, cause.gate)
+
+
+def _same_kind(cause: Failure) -> tuple[object, ...]:
+    return (cause.criterion, cause.outcome, cause.what, cause.gate)
+
+
+def _grouped(causes: list[Failure], key: Callable[[Failure], tuple[object, ...]]) -> list[Failure]:
+    """Causes of one key as one line, gates first, then by how many they are."""
+    groups: dict[tuple[object, ...], list[Failure]] = {}
+    for cause in causes:
+        groups.setdefault(key(cause), []).append(cause)
+    lines = [_together(members) for members in groups.values()]
+    return sorted(lines, key=lambda line: (not line.gate, -line.times))
+
+
+def _together(members: list[Failure]) -> Failure:
+    if len(members) == 1:
+        return members[0]
+    return msgspec.structs.replace(
+        members[0],
+        trial=None,
+        times=sum(member.times for member in members),
+        tasks=len({member.task for member in members}),
+    )
+
+
+def _rest(lines: list[Failure]) -> str:
+    if not lines:
+        return ""
+    by_outcome: dict[str, int] = {}
+    for line in lines:
+        by_outcome[line.outcome] = by_outcome.get(line.outcome, 0) + line.times
+    counts = ", ".join(f"{count:,} {WORDS.get(outcome, outcome)}" for outcome, count in by_outcome.items())
+    return f"{plural(len(lines), 'more line')}: {counts}"
+
+
+def _footnotes(table: ScoreTable) -> Iterator[str]:
+    unlisted = _unlisted(table)
+    if unlisted:
+        yield f"{plural(unlisted, 'more task')} not complete, without detail here (--full has it)"
+    outside: dict[str, int] = {}
+    by_fail = 0
+    for task in table.tasks:
+        for trial in task.trials:
+            for criterion in trial.criteria if trial.counted else ():
+                by_fail += criterion.outcome == "skipped" and criterion.cause == "fail"
+                if criterion.outcome == "fail" and not criterion.gate and not criterion.in_acceptance:
+                    outside[criterion.dimension] = outside.get(criterion.dimension, 0) + 1
+    if by_fail:
+        yield f"{by_fail:,} skipped, since a criterion that they need failed"
+    if outside:
+        listed = ", ".join(f"{name} {count:,}" for name, count in outside.items())
+        yield f"{sum(outside.values()):,} failed outside the acceptance rule: {listed}"

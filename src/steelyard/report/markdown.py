@@ -1,0 +1,90 @@
+"""The scores for a CI step summary. Names and reasons are written so that no markup in them renders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from steelyard.model.table import ScoreTable
+from steelyard.report.failures import NO_RULES, Failure, Rules, failures
+from steelyard.report.numbers import TIMES
+from steelyard.report.page import SIGNS
+from steelyard.report.text import visible
+from steelyard.report.view import Board, Row, board
+
+MOST_LINES = 50
+MOST_CHARACTERS = 600
+HARMLESS = frozenset(" ,'\"-+=?/;%$()")
+"""Punctuation that starts no markup inside a line; everything else becomes a character reference."""
+
+
+def markdown(table: ScoreTable, rules: Rules = NO_RULES) -> str:
+    """A heading with the decision, the headline table, why trials are not complete, and the notices."""
+    view = board(table, rules)
+    return "\n".join(_lines(view, failures(table, rules, MOST_LINES).shown)) + "\n"
+
+
+def _lines(view: Board, causes: tuple[Failure, ...]) -> Iterator[str]:
+    yield f"## {quoted(view.decision)}: {quoted(view.title)}"
+    yield ""
+    yield f"{quoted(' · '.join(view.counts))}<br>because {quoted(view.because)}"
+    if view.whatif:
+        yield ""
+        yield f"**what-if: nothing is saved** ({quoted('; '.join(view.whatif))})"
+    yield ""
+    yield "| | score | what votes | n and coverage | 95 % interval |"
+    yield "|---|---:|---|---|---|"
+    yield from map(_row, view.rows)
+    yield ""
+    for fact in view.facts:
+        yield f"- {quoted(fact.label)}: {quoted(' · '.join(fact.parts))}"
+    yield ""
+    if causes:
+        yield "### Why not complete"
+        yield ""
+        yield from map(_cause, causes)
+        shown = sum(cause.times for cause in causes)
+        if shown < view.failures.total:
+            yield f"- and {view.failures.total - shown:,} more"
+    else:
+        yield quoted(view.failures.none)
+    yield ""
+    for text in (*view.failures.footnotes, *view.graders, *view.notices[:MOST_LINES]):
+        yield f"- {quoted(text)}"
+
+
+def _row(row: Row) -> str:
+    label = f"**{code(row.label)}**" if row.primary and row.label else code(row.label)
+    coverage = [*row.tails, *(sentence for _, sentence in row.extra)]
+    drawn = row.interval.text if row.interval else ""
+    cells = (label, quoted(row.value), quoted(row.votes), quoted("; ".join(coverage)), quoted(drawn))
+    return f"| {' | '.join(cells)} |"
+
+
+def _cause(cause: Failure) -> str:
+    number = f"#{cause.trial}" if cause.trial is not None else ""
+    where = f"{cause.tasks:,} tasks" if cause.tasks > 1 else f"{cause.task}{number}"
+    times = f" {TIMES}{cause.times:,}" if cause.times > 1 else ""
+    gate = " (gate)" if cause.gate else ""
+    reason = f": {quoted(cause.reason)}" if cause.reason else ""
+    names = " ".join(code(name) for name in (where, cause.criterion) if name)
+    return f"- {SIGNS.get(cause.outcome, '')} {names} {code(cause.what)}{gate}{times}{reason}"
+
+
+def code(text: str) -> str:
+    """Any text as an inline code element, empty for empty text."""
+    return f"<code>{quoted(text)}</code>" if text else ""
+
+
+def quoted(text: str) -> str:
+    """Any text on one line, cut at 600 characters, that shows as itself: no markup, link or mention."""
+    shown = visible(text[:MOST_CHARACTERS]) + ("…" if len(text) > MOST_CHARACTERS else "")
+    return "".join(_character(*three) for three in zip(" " + shown, shown, shown[1:] + " ", strict=False))
+
+
+def _character(before: str, char: str, after: str) -> str:
+    if char.isalnum() or char in HARMLESS or not char.isascii():
+        return char
+    if (char == "." and not (before.isalpha() and after.isalpha())) or (char == ":" and after == " "):
+        return char
+    # Renderers link addresses, mentions and issue numbers in finished text; an empty comment splits it.
+    return f"&#{ord(char)};" + ("<!-- -->" if char in "@#" else "")

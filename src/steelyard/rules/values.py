@@ -1,0 +1,78 @@
+"""Equality of JSON values: by value and type, never by Python's `True == 1`."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+JsonType = Literal["null", "bool", "number", "text", "list", "object"]
+
+
+def json_type(value: Any) -> JsonType | None:
+    """The JSON type of a value; None for what JSON cannot hold: NaN, infinities and foreign objects."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float, Decimal)):
+        return "number" if is_finite(value) else None
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, Mapping):
+        return "object"
+    return "list" if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)) else None
+
+
+def is_finite(number: int | float | Decimal) -> bool:
+    """Whether it is an ordinary number: no NaN (quiet or signalling), no infinity."""
+    if isinstance(number, Decimal):
+        return number.is_finite()
+    return isinstance(number, int) or math.isfinite(number)
+
+
+def nfc(text: str) -> str:
+    """The composed Unicode form, in which the two spellings of an accented letter are one."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def json_equal(left: Any, right: Any, *, text: Callable[[str], str] = nfc) -> bool:
+    """The same JSON value and type.
+
+    1 equals 1.0; neither equals "1" or true. Order of keys does not matter, order of list elements does. Texts are
+    equal when `text` makes them equal (default: their composed forms); keys are compared as they are. NaN,
+    infinities and objects that JSON cannot hold equal nothing. Any depth; decimals are compared as written (a
+    float stands for its shortest spelling).
+    """
+    pending = [(left, right)]
+    while pending:
+        a, b = pending.pop()
+        kind = json_type(a)
+        if kind is None or kind != json_type(b):
+            return False
+        if kind == "object":
+            if a.keys() != b.keys():
+                return False
+            pending.extend((a[key], b[key]) for key in a)
+        elif kind == "list":
+            if len(a) != len(b):
+                return False
+            pending.extend(zip(a, b, strict=True))
+        elif not _leaves_equal(kind, a, b, text):
+            return False
+    return True
+
+
+def _leaves_equal(kind: JsonType, a: Any, b: Any, text: Callable[[str], str]) -> bool:
+    if kind == "text":
+        return a == b or text(a) == text(b)
+    if kind == "number" and type(a) is not type(b):
+        return as_decimal(a) == as_decimal(b)
+    return bool(a == b)
+
+
+def as_decimal(number: int | float | Decimal) -> Decimal:
+    """The exact decimal of a finite number; a float by its shortest spelling (0.1 is one tenth)."""
+    return Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
