@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.app.facade import Progress, grade, load_suite, read_traces, select
 from steelyard.app.run import Run
 from steelyard.errors import InputError
+from steelyard.model.table import ScoreNotice
 from steelyard.model.trace import Quarantined, Trace
 
 
@@ -45,7 +46,9 @@ def grade_tau2(
     kept: list[Trace] = []
     run = grade(suite, watched(read_traces(paths), kept), only=only, limit=limit, progress=progress, full=True)
     audit = cross_check(run.scores, kept)
-    return Run(suite=run.suite, rows=run.rows, lost=run.lost, notices=(*run.notices, *audit), full=full)
+    built = [ScoreNotice(code="standard", detail=text) for text in suite.notices]
+    kept_notices = [notice for notice in run.notices if notice.code != "standard"]
+    return Run(suite=run.suite, rows=run.rows, lost=run.lost, notices=(*audit, *kept_notices, *built), full=full)
 
 
 def _document(path: str | Path) -> Any:

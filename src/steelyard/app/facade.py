@@ -86,8 +86,15 @@ def grade(
     if engine.graded_traces == 0:
         raise NothingEvaluatedError(_nothing(suite, engine))
     return Run(
-        suite=suite, rows=rows, lost=(*engine.lost, *book.lost), notices=(*selection, *engine.notices()), full=full
+        suite=suite, rows=rows, lost=(*engine.lost, *book.lost), notices=(*selection, *engine.notices(), *_about_standard(suite)), full=full
     )
+
+
+def _about_standard(suite: Suite) -> tuple[ScoreNotice, ...]:
+    if not suite.notices:
+        return ()
+    several = f"{len(suite.notices)} notes" if len(suite.notices) > 1 else "1 note"
+    return (ScoreNotice(code="standard", detail=f"{several} on the standard; `steelyard check` lists them"),)
 
 
 def _nothing(suite: Suite, engine: Engine) -> str:
@@ -152,4 +159,4 @@ def score_rows(suite: Suite, rows: str | Path | Iterable[Row | Quarantined], *, 
     if isinstance(rows, str | Path) and lost and not kept:
         raise InputError(f"{rows} holds no readable row (first: {lost[0].where}: {lost[0].reason})")
     notices = [ScoreNotice(code="quarantined", detail=f"{entry.where}: {entry.reason}") for entry in lost[:20]]
-    return Run(suite=suite, rows=kept, lost=lost, notices=notices, full=full)
+    return Run(suite=suite, rows=kept, lost=lost, notices=(*notices, *_about_standard(suite)), full=full)

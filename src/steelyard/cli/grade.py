@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--trust-python", is_flag=True, cls=Flag, help="Allow SUITE to be a Python file; it is run.")
 @output_options
 @click.pass_context
-def grade(context: click.Context, suite: str, traces: tuple[str, ...], **options: Any) -> None:
+def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **options: Any) -> None:
     """Grade TRACES under SUITE and print the scoreboard.
 
     TRACES are files, folders or globs; their format is detected. SUITE is a suite file, or `tau2` to take the

@@ -16,7 +16,7 @@ from steelyard.cli.options import Output, output_options, show
 @click.option("--trust-python", is_flag=True, cls=Flag, help="Allow SUITE to be a Python file; it is run.")
 @output_options
 @click.pass_context
-def score(context: click.Context, suite: str, rows: str, trust_python: bool, **options: Any) -> None:
+def score(context: click.Context, /, suite: str, rows: str, trust_python: bool, **options: Any) -> None:
     """Score verdict ROWS (JSON Lines, as `grade --out` writes them) under SUITE."""
     from steelyard import app
 

@@ -44,7 +44,7 @@ def _with_thread(seconds: float, work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             result.append(work())
-        except BaseException as error:  # handed to the caller's thread, where it is raised
+        except BaseException as error:  # noqa: BLE001  handed to the caller's thread, where it is raised
             problem.append(error)
 
     thread = threading.Thread(target=run, daemon=True)

@@ -92,7 +92,7 @@ class Engine:
             return self._checked(task, trial, criterion, trace)
         except GraderError as error:
             return _error(task, trial, criterion, error.code, str(error))
-        except Exception as error:  # the edge: whatever a check raises is an error of this criterion alone
+        except Exception as error:  # noqa: BLE001 the edge: whatever a check raises is an error of this criterion alone
             return _error(task, trial, criterion, "check_raised", f"{type(error).__name__}: {error}"[:500])
 
     def _recorded(self, task: Task, trial: int, criterion: Criterion, trace: Trace) -> Verdict:

@@ -164,6 +164,7 @@ class StepBuilder:
         name: str | None = None,
         caller: Literal["assistant", "user"] = "assistant",
         outcome: ResultOutcome = "ok",
+        by_order_is_meant: bool = False,
         **fields: Any,
     ) -> str:
         """Adds a result, paired with the next unanswered call of that id (without an id: of that name, else any)."""
@@ -171,7 +172,7 @@ class StepBuilder:
         answered, by_order = self._pair(provider_id, name, caller)
         if answered is None:
             self.notice("orphan_result", "A tool result answers no open call before it.", step_id)
-        elif by_order:
+        elif by_order and not by_order_is_meant:
             self.notice(
                 "paired_by_order", "A result names no call; it is paired with the oldest open one.", step_id
             )

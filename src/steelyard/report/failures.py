@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 
@@ -13,6 +14,7 @@ from steelyard.report.numbers import plural
 Rules = Mapping[tuple[str, str], str]
 NO_RULES: Rules = {}
 MOST_LINES = 12
+_RECORD = re.compile(r"e[0-9]+(?![0-9A-Za-z])")
 WORDS = {"fail": "failed", "unknown": "unknown", "error": "without a verdict", "skipped": "undecided skip"}
 
 
@@ -144,15 +146,16 @@ def _one_reason(
             outcome=first.outcome,
             task=task,
             criterion=first.id if len(members) == 1 else f"{first.id} +{len(members) - 1}",
-            what=_what(task, first, rules),
-            reason=_reason(first),
+            what=what_failed(task, first, rules),
+            reason=with_evidence(first),
             gate=any(member.gate for member in members),
             trial=trial,
             times=len(members),
         )
 
 
-def _what(task: str, criterion: CriterionScore, rules: Rules) -> str:
+def what_failed(task: str, criterion: CriterionScore, rules: Rules) -> str:
+    """Its failure tag, else its rule; the kind of error where there is no verdict."""
     if criterion.outcome == "fail":
         return criterion.failure_tag or rules.get((task, criterion.id)) or f"{criterion.dimension} not met"
     if criterion.outcome == "error" and criterion.failure_tag:
@@ -160,9 +163,9 @@ def _what(task: str, criterion: CriterionScore, rules: Rules) -> str:
     return WORDS.get(criterion.outcome, criterion.outcome)
 
 
-def _reason(criterion: CriterionScore) -> str:
-    """The reason, led by its first evidence reference unless it names that itself."""
-    refs = criterion.evidence_refs
+def with_evidence(criterion: CriterionScore) -> str:
+    """The reason, led by its first evidence reference (a record, `e3`, before a step) unless it names that itself."""
+    refs = sorted(criterion.evidence_refs, key=lambda ref: not _RECORD.match(ref))
     if not refs or refs[0] in criterion.reason:
         return criterion.reason
     more = f" (+{len(refs) - 1})" if len(refs) > 1 else ""

@@ -47,6 +47,12 @@ def _lines(view: Board, causes: tuple[Failure, ...]) -> Iterator[str]:
             yield f"- and {view.failures.total - shown:,} more"
     else:
         yield quoted(view.failures.none)
+    if view.hidden:
+        yield ""
+        yield "### Complete, but"
+        yield ""
+        for line in view.hidden:
+            yield f"- {code(line.criterion)} {quoted(line.what)} in {quoted(line.count)} ({quoted(line.example)})"
     yield ""
     for text in (*view.failures.footnotes, *view.graders, *view.notices[:MOST_LINES]):
         yield f"- {quoted(text)}"

@@ -8,6 +8,7 @@ import msgspec
 
 from steelyard.model.table import ScoreTable
 from steelyard.report.changes import Change, changes
+from steelyard.report.hidden import Hidden
 from steelyard.report.failures import NO_RULES, Failure, Failures, Rules
 from steelyard.report.numbers import TIMES
 from steelyard.report.page import Page, Piece
@@ -40,6 +41,7 @@ def scoreboard(
         page.parts(fact.parts, indent=indent, lead=page.pen.fit(fact.label, indent - len(GAP)))
     page.rule()
     _failures(page, view.failures)
+    _hidden(page, view.hidden)
     page.parts(view.graders)
     for notice in view.notices[:MOST_NOTICES]:
         page.text(notice, indent=6, lead="note", most=2)
@@ -204,6 +206,17 @@ def _failures(page: Page, found: Failures) -> None:
         page.text(found.rest, indent=4, lead=f"  {page.pen.dots}", style="dim")
     for footnote in found.footnotes:
         page.text(footnote, indent=4, style="dim")
+
+
+def _hidden(page: Page, lines: tuple[Hidden, ...]) -> None:
+    if not lines:
+        return
+    page.line([("complete, but", "bold")])
+    for line in lines:
+        criterion = page.pen.fit(line.criterion, page.width // 6, "middle")
+        what = page.pen.fit(line.what, page.width // 2)
+        page.text(f"{criterion}  {what}  in {line.count}", indent=4, lead="  -", most=2)
+        page.text(line.example, indent=8, style="dim", most=3)
 
 
 def _where(line: Failure) -> str:

@@ -12,6 +12,7 @@ from steelyard.report.numbers import plural, quantity
 from steelyard.report.page import Page
 from steelyard.report.plain import dumps, plain
 from steelyard.report.steps import contents, heading, labels
+from steelyard.report.text import columns
 
 FOLD = 400
 """Characters of a content that are shown before it is folded."""
@@ -57,20 +58,26 @@ def traces_summary(
     """One line a trace: id, task and trial, steps, calls, how it ended, notices; then what was quarantined."""
     page = Page(width=width, color=color, unicode=unicode)
     pen = page.pen
-    count = 0
-    for trace in traces:
-        count += 1
-        calls = sum(step.kind == "tool_call" for step in trace.steps)
-        facts = f"{plural(len(trace.steps), 'step')} · {plural(calls, 'call')}"
-        ended = trace.outcome.ended_by or "end not said"
-        tail = f" · {plural(len(trace.notices), 'notice')}" if trace.notices else ""
-        room = (page.width - 4) // 4
-        name = pen.pad(trace.id, room, "middle")
-        task = pen.pad(_task(trace), room, "middle")
-        page.line([(name + "  ", "bold"), (task + "  ", ""), (pen.text(f"{facts} · {ended}{tail}"), "")])
-    page.text(f"{plural(count, 'trace')}, {len(quarantined):,} quarantined")
+    most = page.width // 4
+    rows = [
+        (pen.fit(trace.id, most, "middle"), pen.fit(_task(trace), most, "middle"), _short(trace))
+        for trace in traces
+    ]
+    first = max((columns(row[0]) for row in rows), default=0)
+    second = max((columns(row[1]) for row in rows), default=0)
+    for name, task, facts in rows:
+        start = name + " " * (first - columns(name) + 2)
+        page.line([(start, "bold"), (task + " " * (second - columns(task) + 2), ""), (pen.text(facts), "")])
+    page.text(f"{plural(len(rows), 'trace')}, {len(quarantined):,} quarantined")
     _quarantined(page, quarantined)
     return str(page)
+
+
+def _short(trace: Trace) -> str:
+    calls = sum(step.kind == "tool_call" for step in trace.steps)
+    notices = f" · {plural(len(trace.notices), 'notice')}" if trace.notices else ""
+    ended = trace.outcome.ended_by or "end not said"
+    return f"{plural(len(trace.steps), 'step')} · {plural(calls, 'call')} · {ended}{notices}"
 
 
 def trace_json(traces: Iterable[Trace], quarantined: Iterable[Quarantined]) -> bytes:

@@ -8,6 +8,7 @@ import msgspec
 
 from steelyard.model.table import Average, Ci, DimensionScore, ScoreTable, TrialScore
 from steelyard.report.facts import Fact, facts, graders, notices, task_votes
+from steelyard.report.hidden import Hidden, hidden
 from steelyard.report.failures import NO_RULES, Failures, Rules, detail_is_partial, failures
 from steelyard.report.numbers import average, interval_words, percent, plural, span
 
@@ -56,6 +57,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     facts: tuple[Fact, ...]
     failures: Failures
+    hidden: tuple[Hidden, ...]
     graders: tuple[str, ...]
     notices: tuple[str, ...]
     whatif: tuple[str, ...]
@@ -71,6 +73,7 @@ def board(table: ScoreTable, rules: Rules = NO_RULES) -> Board:
         rows=(_completion_row(table), *_dimension_rows(table)),
         facts=tuple(facts(table)),
         failures=failures(table, rules),
+        hidden=hidden(table, rules),
         graders=graders(table.graders),
         notices=tuple(notices(table)),
         whatif=table.whatif,
@@ -220,15 +223,13 @@ def _dimension_rows(table: ScoreTable) -> Iterator[Row]:
 def pooled_voters(table: ScoreTable) -> dict[str, int]:
     """By dimension: how many checks vote in its pooled score (each of them has one over their number)."""
     found: dict[str, int] = {}
-    for task in table.tasks:
-        for trial in task.trials:
-            for criterion in trial.criteria:
-                if criterion.dimension not in found:
-                    vote = criterion.votes.get(f"{criterion.dimension}.pooled", 0.0)
-                    if vote > 0:
-                        found[criterion.dimension] = round(1 / vote)
-        if len(found) == len(table.dimensions):
-            break
+    trials = (trial for task in table.tasks for trial in task.trials)
+    for criterion in (entry for trial in trials for entry in trial.criteria):
+        vote = criterion.votes.get(f"{criterion.dimension}.pooled", 0.0)
+        if vote > 0 and criterion.dimension not in found:
+            found[criterion.dimension] = round(1 / vote)
+            if len(found) == len(table.dimensions):
+                break
     return found
 
 

@@ -220,9 +220,6 @@ def _what_votes(suite: Suite) -> str:
 
 
 def _notices(made: Scored) -> tuple[ScoreNotice, ...]:
-    notices = [*made.cells.notices]
-    notices.extend(ScoreNotice(code="standard", detail=text) for text in made.plan.suite.notices)
-    notices.sort(key=lambda notice: (notice.code == "standard", notice.code, notice.detail))
-    return tuple(notices)
+    return tuple(sorted(made.cells.notices, key=lambda notice: (notice.code, notice.detail)))
 
 

@@ -31,8 +31,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.model.standard import Suite
-from steelyard.standards.load import suite_of_nodes
 from steelyard.standards.nodes import from_python
+from steelyard.standards.parse import suite_of_nodes
 from steelyard.standards.problems import Problems
 from steelyard.standards.shapes import SCHEMA
 

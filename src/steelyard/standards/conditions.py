@@ -15,7 +15,6 @@ from steelyard.model.standard import Fact
 from steelyard.standards.expressions import ExpressionError, parse
 from steelyard.standards.problems import quoted, suggestion
 
-_TASK = ("id", "tags", "facts", "branch")
 _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
@@ -43,9 +42,11 @@ def holds(
     return value
 
 
-def _fact(fact: Fact) -> dict[str, Any]:
-    fields = dict(fact.data) if isinstance(fact.data, dict) else {}
-    return {**fields, "text": fact.text, "data": fact.data}
+def _fact(fact: Fact) -> Any:
+    """As in `expr` checks: the fields of the data and `text`; plain data is the fact itself."""
+    if isinstance(fact.data, dict):
+        return {"text": fact.text, **fact.data}
+    return {"text": fact.text} if fact.data is None else fact.data
 
 
 def _value(node: ast.expr, task: Mapping[str, Any]) -> Any:

@@ -92,6 +92,8 @@ def resolve(setting: Setting, place: Place, file: CriterionFile) -> Criterion | 
     layer = fields.get("layer") or DEFAULT_LAYERS.get(fields.get("dimension", ""))
     if "dimension" not in fields:
         return None
+    if layer is None and fields["dimension"] not in setting.dimensions:
+        return None
     if layer is None:
         setting.problem(
             place.path,

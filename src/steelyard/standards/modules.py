@@ -19,7 +19,7 @@ def load_module(path: Path) -> Suite:
         names = runpy.run_path(str(path))
     except SteelyardError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise StandardError([f"{path}: raised {type(error).__name__}: {error}"]) from error
     found = names.get("suite")
     if isinstance(found, Suite):

@@ -276,6 +276,6 @@ def _decimals_as_numbers(part: Any) -> Any:
         if part.get("type") == "string" and part.get("format") == "decimal":
             return {**{k: v for k, v in part.items() if k not in ("type", "format")}, "type": "number"}
         return {key: _decimals_as_numbers(value) for key, value in part.items()}
-    if isinstance(part, list):
+    if isinstance(part, list | tuple):
         return [_decimals_as_numbers(value) for value in part]
     return part

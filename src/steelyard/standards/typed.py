@@ -183,7 +183,8 @@ class TypedReader:
 
     def _any(self, node: Node, path: Path) -> Any:
         if node.kind == "list":
-            return self._list(node, _ANY_LIST, path)
+            read = self._list(node, _ANY_LIST, path)
+            return read if read is BROKEN else list(read)
         if node.kind != "map":
             return BROKEN if node.kind == "broken" else self._scalar(node, to_any, path)
         for key, written in node.keys.items():

@@ -194,7 +194,9 @@ def test_callers_are_told_apart() -> None:
 
 
 def test_denied_and_draft_calls_are_attempts() -> None:
-    trace = trace_of(call("f", executed="denied"), call("f", visible="draft_rejected"), call("f", visible="demo"))
+    trace = trace_of(
+        call("f", executed="denied"), call("f", visible="draft_rejected"), call("f", visible="demo")
+    )
     assert verdict(CallsCheck(expected=(ExpectedCall(name="f"),) * 2, mode="exact"), trace) == 1
 
 
@@ -222,7 +224,9 @@ def test_a_format_without_calls_decides_nothing(mode: str) -> None:
         ("each", "ab", 1),
     ],
 )
-def test_an_incomplete_record_decides_only_what_no_lost_step_could_change(mode: str, actual: str, value: Any) -> None:
+def test_an_incomplete_record_decides_only_what_no_lost_step_could_change(
+    mode: str, actual: str, value: Any
+) -> None:
     trace = trace_of(*(call(name) for name in actual), fidelity=INCOMPLETE)
     assert verdict(expecting("ab", mode), trace) == value
 

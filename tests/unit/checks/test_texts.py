@@ -48,7 +48,13 @@ def test_equals(reply: str, value: Any, settings: dict[str, bool], same: bool) -
 
 @pytest.mark.parametrize(
     ("args", "value", "same"),
-    [({"n": 1}, 1, True), ({"n": 1.0}, 1, True), ({"n": "1"}, 1, False), ({"n": 1}, "1", False), ({}, 1, False)],
+    [
+        ({"n": 1}, 1, True),
+        ({"n": 1.0}, 1, True),
+        ({"n": "1"}, 1, False),
+        ({"n": 1}, "1", False),
+        ({}, 1, False),
+    ],
 )
 def test_equals_of_a_field_never_changes_its_type(args: Any, value: Any, same: bool) -> None:
     assert verdict(EqualsCheck(of="call:f/args/n", value=value), trace_of(call("f", args))) == same
@@ -64,7 +70,9 @@ def test_equals_of_a_field_never_changes_its_type(args: Any, value: Any, same: b
         RegexCheck(pattern=".*", full=True),
     ],
 )
-@pytest.mark.parametrize("trace", [trace_of(), trace_of(call("f")), trace_of(said("hm"), call("f")), trace_of(said(" "))])
+@pytest.mark.parametrize(
+    "trace", [trace_of(), trace_of(call("f")), trace_of(said("hm"), call("f")), trace_of(said(" "))]
+)
 def test_no_reply_fails(spec: Any, trace: Any) -> None:
     finding = grade(spec, trace)
     assert finding.value == 0
@@ -98,7 +106,9 @@ def test_excludes() -> None:
     assert verdict(ExcludesCheck(all=("queries", "faster")), trace) == 1
 
 
-@pytest.mark.parametrize("trace", [trace_of(), trace_of(said("")), trace_of(said(" \n")), trace_of(call("f"))])
+@pytest.mark.parametrize(
+    "trace", [trace_of(), trace_of(said("")), trace_of(said(" \n")), trace_of(call("f"))]
+)
 def test_silence_does_not_show_what_was_not_said(trace: Any) -> None:
     assert isinstance(grade(ExcludesCheck(any=("x",)), trace), Undecided)
 
@@ -115,7 +125,9 @@ def test_structures_are_read_leaf_by_leaf() -> None:
     assert verdict(ContainsCheck(of="call:send", all=("lines", "7")), trace) == 1
 
 
-@pytest.mark.parametrize("check", [ContainsCheck(), ExcludesCheck(), ContainsCheck(any=("",)), ExcludesCheck(all=("",))])
+@pytest.mark.parametrize(
+    "check", [ContainsCheck(), ExcludesCheck(), ContainsCheck(any=("",)), ExcludesCheck(all=("",))]
+)
 def test_checks_that_state_nothing_are_errors(check: Any) -> None:
     with pytest.raises(GraderError) as raised:
         grade(check, trace_of(said("x")))

@@ -78,7 +78,10 @@ def test_number_of_a_field(value: Any, settings: dict[str, Any], holds: bool) ->
 
 @pytest.mark.parametrize("of", ["call:set/args/size", "extracted.size"])
 def test_a_missing_or_null_proposal_has_its_own_tag(of: str) -> None:
-    for trace, extracted in ((trace_of(call("set", {})), {}), (trace_of(call("set", {"size": None})), {"size": None})):
+    for trace, extracted in (
+        (trace_of(call("set", {})), {}),
+        (trace_of(call("set", {"size": None})), {"size": None}),
+    ):
         finding = grade(NumberCheck(of=of, max=D(16)), trace, extracted=extracted)
         assert (finding.value, finding.failure_tag) == (0, "NO_PROPOSAL")
 
@@ -219,7 +222,8 @@ def test_one_record_serves_one_expectation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("actual", "k"), [("[1,2,3]", 3), ("[3,1,2]", 2), ("[3,2,1]", 1), ("[1,9,2,9,3]", 3), ("[2,3,1,3]", 2), ("[]", 0)]
+    ("actual", "k"),
+    [("[1,2,3]", 3), ("[3,1,2]", 2), ("[3,2,1]", 1), ("[1,9,2,9,3]", 3), ("[2,3,1,3]", 2), ("[]", 0)],
 )
 def test_ordered_records_count_the_longest_common_order(actual: str, k: int) -> None:
     assert verdict(RecordsCheck(expected=(1, 2, 3), ordered=True), trace_of(said(actual))) == Fraction(k, 3)
@@ -275,7 +279,11 @@ def test_later_kinds_are_errors_that_say_so() -> None:
 
 TRIAL = trace_of(
     said("a", role="user"),
-    [said("looking"), call("find", {"q": 1}, result={"rows": [7, 8]}), call("find", {"q": 2}, result={"rows": []})],
+    [
+        said("looking"),
+        call("find", {"q": 1}, result={"rows": [7, 8]}),
+        call("find", {"q": 2}, result={"rows": []}),
+    ],
     call("a/b~c", {"x": {"y": [5]}}),
     call("broken", error="bad"),
     call("draft", {"v": 1}, visible="draft_rejected"),
@@ -354,7 +362,9 @@ def test_what_the_record_cannot_show_is_undecided(of: str, trace: Any) -> None:
     assert found.undecided
 
 
-@pytest.mark.parametrize("of", ["", "reply", "answer/x", "answer#x", "call:", "call:f/x", "extracted.", "result:", "facts.a"])
+@pytest.mark.parametrize(
+    "of", ["", "reply", "answer/x", "answer#x", "call:", "call:f/x", "extracted.", "result:", "facts.a"]
+)
 def test_selectors_that_cannot_be_read_are_errors(of: str) -> None:
     with pytest.raises(GraderError) as raised:
         selectors.parse_selector(of)
@@ -369,4 +379,6 @@ def test_end_states_are_not_read_yet(of: str) -> None:
 
 
 def test_undecided_selections_make_undecided_checks() -> None:
-    assert isinstance(grade(NumberCheck(of="call:f/args/n", min=D(0)), trace_of(fidelity=NO_CALLS)), Undecided)
+    assert isinstance(
+        grade(NumberCheck(of="call:f/args/n", min=D(0)), trace_of(fidelity=NO_CALLS)), Undecided
+    )

@@ -21,7 +21,13 @@ def said(text: str, *, role: str = "assistant", visible: str = "released") -> En
 
 def call(name: str, args: Any = None, **more: Any) -> Entry:
     """An attempted call; `args` defaults to `{}`. `result`: what the tool gave back, a step of its own."""
-    return {"call": name, "args": {} if args is None else args, "role": "assistant", "visible": "released", **more}
+    return {
+        "call": name,
+        "args": {} if args is None else args,
+        "role": "assistant",
+        "visible": "released",
+        **more,
+    }
 
 
 def trace_of(*messages: Entry | list[Entry], **fields: Any) -> Trace:

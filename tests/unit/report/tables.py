@@ -108,6 +108,9 @@ def golden_tasks() -> tuple[TaskScore, ...]:
         reason="4 × 64 = 256 > 64",
         evidence_refs=("e3",),
     )
+    written = a(
+        "fail", failure_tag="SOURCE_OVERWRITTEN", reason="s0011 write accounts.csv", evidence_refs=("s0011",)
+    )
     return (
         task("checkout", trial((c("C1", "pass"), c("C2", "pass"), budget, g("pass"), a("pass")))),
         task("lookup", trial((c("C1", "pass"), c("C2", "pass"), g("fail"), a("pass")))),
@@ -118,7 +121,7 @@ def golden_tasks() -> tuple[TaskScore, ...]:
                 c("C2", "pass"),
                 c("C3", "fail", failure_tag="TIMESTAMP_NOT_UTC", reason="row 2: +02:00"),
                 c("C4", "fail", failure_tag="WRONG_COLUMNS", reason='"created" for "created_at"'),
-                a("fail", failure_tag="SOURCE_OVERWRITTEN", reason="s0011 write accounts.csv", evidence_refs=("s0011",)),
+                written,
             )),
         ),
     )  # fmt: skip
@@ -150,7 +153,9 @@ def golden(**changes: Any) -> ScoreTable:
             value=third, low=third, high=third, ci=interval,
             trials=Count(complete=1, of=3), tasks=TaskCount(always_complete=1, of=3),
         ),
-        "pass_hat_k": {"1": KScore(value=third, n_tasks=3), "2": KScore(value=None, n_tasks=0, status="too_few_trials")},
+        "pass_hat_k": {
+            "1": KScore(value=third, n_tasks=3), "2": KScore(value=None, n_tasks=0, status="too_few_trials"),
+        },
         "pass_at_k": {"1": KScore(value=third, n_tasks=3)},
         "pass_rate": PassRate(value=third, low=third, high=third, complete=1, of=3, strict=third, ci=interval),
         "measurements": {"seconds": Measure(total=123.6, mean=41.2, median=40, max=60, n=3)},

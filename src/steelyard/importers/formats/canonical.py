@@ -193,7 +193,8 @@ def _hand_step(builder: StepBuilder, step: _HandStep, index: int) -> None:
         )
     elif step.kind == "tool_result":
         given = step.value if step.value is not msgspec.UNSET else step.text
-        builder.result(given, parts, provider_id=step.call_id, name=step.name, outcome=step.outcome, **fields)
+        fields.update(provider_id=step.call_id, name=step.name, outcome=step.outcome, by_order_is_meant=True)
+        builder.result(given, parts, **fields)
     else:
         role = step.role or _ROLES.get(step.kind) or ("assistant" if acting else "none")
         content = [part.text if part.text is not None else part.value for part in parts]

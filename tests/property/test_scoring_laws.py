@@ -1,0 +1,244 @@
+"""The seven invariants of the scoring algebra, on random suites."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scored import read, scored, suite
+from steelyard.model.standard import Suite
+from steelyard.model.table import Average, ScoreTable
+from steelyard.model.verdict import Errored, Graded, Unknown
+from steelyard.scoring import score
+
+DIMENSIONS = ("correctness", "authority", "grounding", "tone")
+WEIGHTS = (0, 0.5, 1, 2, 3.25)
+SCORES = (0, 0.25, 0.7, 1)
+
+
+@st.composite
+def criteria(draw: st.DrawFn) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for number in range(draw(st.integers(1, 5))):
+        dimension = "correctness" if number == 0 else draw(st.sampled_from(DIMENSIONS))
+        earlier = [entry["id"] for entry in found]
+        first = dimension not in {entry["dimension"] for entry in found}
+        entry: dict[str, Any] = {
+            "id": f"C{number}",
+            "dimension": dimension,
+            "rule": f"The result MUST satisfy C{number}.",
+            "check": {"kind": "recorded"},
+            "weight": draw(st.sampled_from(WEIGHTS[1:] if first else WEIGHTS)),
+            "pass_mark": 1 if number == 0 else draw(st.sampled_from((0.5, 0.7, 1))),
+            "gate": draw(st.booleans()),
+            "needs": draw(st.lists(st.sampled_from(earlier), unique=True, max_size=2)) if earlier else [],
+        }
+        if dimension in ("grounding", "tone"):
+            entry["layer"] = draw(st.sampled_from(("outcome", "process", "risk")))
+        found.append(entry)
+    return found
+
+
+@st.composite
+def suites(draw: st.DrawFn) -> Suite:
+    weighted = draw(st.sampled_from(("none", "tasks", "shares")))
+    tasks = []
+    for number in range(draw(st.integers(1, 4))):
+        entry: dict[str, Any] = {
+            "id": f"t{number}",
+            "prompt": f"Do t{number}.",
+            "criteria": draw(criteria()),
+            "tags": {"kind": draw(st.sampled_from("ab"))},
+        }
+        if weighted == "tasks":
+            entry["weight"] = draw(st.sampled_from((0.5, 1, 3)))
+        tasks.append(entry)
+    more = {"weights": {"by": "kind", "shares": {"a": 0.3, "b": 0.7}}} if weighted == "shares" else {}
+    return suite(*tasks, **more)
+
+
+def cells(standard: Suite, trials: int) -> Iterator[tuple[str, int, str]]:
+    for task in standard.tasks:
+        for trial in range(1, trials + 1):
+            for criterion in task.criteria:
+                yield task.id, trial, criterion.id
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Suite, list[dict[str, Any]]]:
+    standard = draw(suites())
+    rows: list[dict[str, Any]] = []
+    for task, trial, criterion in cells(standard, draw(st.integers(1, 3))):
+        status = draw(st.sampled_from(("graded", "graded", "graded", "graded", "unknown", "error", "absent")))
+        if status != "absent":
+            row: dict[str, Any] = {"task": task, "trial": trial, "criterion": criterion, "status": status}
+            rows.append({**row, "score": draw(st.sampled_from(SCORES))} if status == "graded" else row)
+    for task in standard.tasks:
+        if draw(st.integers(0, 5)) == 0:
+            rows.append({"task": task.id, "trial": 1, "ended_by": draw(st.sampled_from(("infrastructure_fault", "max_turns")))})
+    return standard, rows
+
+
+def averages(table: ScoreTable) -> dict[str, Average]:
+    found = {f"{name}.task_average": entry.task_average for name, entry in table.dimensions.items()}
+    found |= {f"{name}.pooled": entry.pooled for name, entry in table.dimensions.items()}
+    found |= {f"layers.{name}.task_average": entry.task_average for name, entry in table.layers.items()}
+    return found | {f"layers.{name}.pooled": entry.pooled for name, entry in table.layers.items()}
+
+
+@given(suites(), st.integers(1, 2))
+def test_law_1_the_worst_never_passes_and_the_best_never_fails(standard: Suite, trials: int) -> None:
+    def all_rows(value: int) -> list[dict[str, Any]]:
+        return [
+            {"task": task, "trial": trial, "criterion": name, "status": "graded", "score": value}
+            for task, trial, name in cells(standard, trials)
+        ]
+
+    worst, best = scored(standard, all_rows(0)), scored(standard, all_rows(1))
+    assert (worst.exit_code, worst.completion.high) == (1, 0.0)
+    assert (best.exit_code, best.completion.low) == (0, 1.0)
+    assert all(entry.value == 1.0 for entry in averages(best).values() if entry.n_tasks)
+
+
+@given(cases(), st.randoms(use_true_random=False), st.sampled_from(("unknown", "error", "removed")))
+def test_law_2_losing_a_verdict_never_raises_low_nor_lowers_high(
+    case: tuple[Suite, list[dict[str, Any]]], rng: random.Random, turned: str
+) -> None:
+    standard, rows = case
+    places = [index for index, row in enumerate(rows) if row.get("status") == "graded"]
+    if not places:
+        return
+    place = rng.choice(places)
+    lost = {**rows[place], "status": turned, "score": None}
+    after_rows = [*rows[:place], *([] if turned == "removed" else [lost]), *rows[place + 1 :]]
+    keep_trial = [{"task": lost["task"], "trial": lost["trial"]}]
+    has_trial_row = any("criterion" not in row and row["task"] == lost["task"] and row["trial"] == lost["trial"] for row in rows)
+    extra = [] if has_trial_row else keep_trial
+    before, after = scored(standard, [*rows, *extra]), scored(standard, [*after_rows, *extra])
+    for name, entry in averages(before).items():
+        if entry.assigned:
+            other = averages(after)[name]
+            assert (other.low or 0.0) <= (entry.low or 0.0) + 1e-12, name
+            assert (other.high or 0.0) >= (entry.high or 0.0) - 1e-12, name
+    assert after.completion.low <= before.completion.low
+    assert after.completion.high >= before.completion.high
+    if before.exit_code != 0:
+        assert after.exit_code != 0, "losing a verdict never unblocks a release"
+
+
+@given(cases(), st.randoms(use_true_random=False))
+def test_law_3_order_changes_nothing(case: tuple[Suite, list[dict[str, Any]]], rng: random.Random) -> None:
+    standard, rows = case
+    table = scored(standard, rows)
+    shuffled = list(rows)
+    rng.shuffle(shuffled)
+    assert scored(standard, shuffled) == table
+    tasks = list(standard.tasks)
+    rng.shuffle(tasks)
+    moved = scored(msgspec.structs.replace(standard, tasks=tuple(tasks)), rows)
+    assert (moved.dimensions, moved.layers, moved.completion) == (table.dimensions, table.layers, table.completion)
+    assert {task.id: task for task in moved.tasks} == {task.id: task for task in table.tasks}
+
+
+@given(cases())
+def test_law_4_votes_sum_to_one_and_reproduce_each_average(case: tuple[Suite, list[dict[str, Any]]]) -> None:
+    table = scored(*case)
+    low: dict[str, list[float]] = {}
+    high: dict[str, list[float]] = {}
+    votes: dict[str, list[float]] = {}
+    for task in table.tasks:
+        for trial in task.trials:
+            for entry in trial.criteria:
+                is_open = entry.status in ("unknown", "error") or entry.cause == "undecided"
+                for name, vote in entry.votes.items():
+                    votes.setdefault(name, []).append(vote)
+                    low.setdefault(name, []).append(vote * (entry.score or 0.0))
+                    high.setdefault(name, []).append(vote * (1.0 if is_open else entry.score or 0.0))
+    for name, entry in averages(table).items():
+        total = math.fsum(votes.get(name, []))
+        assert abs(total - 1) < 1e-12 or total == 0.0, name
+        if total:
+            assert abs(math.fsum(low[name]) - (entry.low or 0.0)) < 1e-12, name
+            assert abs(math.fsum(high[name]) - (entry.high or 0.0)) < 1e-12, name
+
+
+def numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return
+    if isinstance(value, int | float):
+        yield float(value)
+    else:
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from numbers(entry)
+
+
+@given(cases())
+def test_law_5_every_number_is_finite_in_range_and_has_its_count(case: tuple[Suite, list[dict[str, Any]]]) -> None:
+    table = scored(*case)
+    assert all(math.isfinite(number) for number in numbers(msgspec.to_builtins(table)))
+    for name, entry in averages(table).items():
+        assert 0 <= entry.n_verdicts <= entry.assigned, name
+        if entry.assigned:
+            assert entry.low is not None and entry.high is not None
+            assert 0.0 <= entry.low <= entry.high <= 1.0, name
+            assert entry.value == (entry.low if entry.n_verdicts and entry.n_tasks else entry.value)
+        ci = entry.ci
+        if ci is not None and ci.low is not None and ci.high is not None and entry.low is not None:
+            assert 0.0 <= ci.low <= entry.low + 1e-12 and entry.high is not None and entry.high - 1e-12 <= ci.high <= 1.0
+    assert 0.0 <= table.completion.low <= table.completion.high <= 1.0
+
+
+@given(cases())
+def test_law_6_the_same_rows_score_the_same_bit_for_bit(case: tuple[Suite, list[dict[str, Any]]]) -> None:
+    standard, rows = case
+    assert msgspec.json.encode(scored(standard, rows)) == msgspec.json.encode(scored(standard, rows))
+
+
+@given(cases(), st.integers(0, 3))
+def test_law_7_another_check_changes_no_other_tasks_vote(case: tuple[Suite, list[dict[str, Any]]], place: int) -> None:
+    standard, rows = case
+    chosen = standard.tasks[place % len(standard.tasks)]
+    extra = msgspec.structs.replace(chosen.criteria[0], id="EXTRA", needs=())
+    longer = msgspec.structs.replace(chosen, criteria=(*chosen.criteria, extra))
+    tasks = tuple(longer if task.id == chosen.id else task for task in standard.tasks)
+    before, after = scored(standard, rows), scored(msgspec.structs.replace(standard, tasks=tasks), rows)
+    for task, other in zip(before.tasks, after.tasks, strict=True):
+        if task.id == chosen.id:
+            continue
+        for trial, trial_after in zip(task.trials, other.trials, strict=True):
+            for entry, entry_after in zip(trial.criteria, trial_after.criteria, strict=True):
+                name = f"{entry.dimension}.task_average"
+                assert entry.votes[name] == entry_after.votes[name]
+
+
+@settings(max_examples=50)
+@given(cases())
+def test_headlines_equal_exact_fractions(case: tuple[Suite, list[dict[str, Any]]]) -> None:
+    """Completion recomputed in exact fractions from the table's own trials."""
+    standard, rows = case
+    table = score(standard, read(rows))
+    shares: dict[str, Fraction] = {}
+    for task in standard.tasks:
+        group = [other for other in standard.tasks if other.tags["kind"] == task.tags["kind"]]
+        if standard.weights:
+            shares[task.id] = Fraction(standard.weights.shares[task.tags["kind"]]) / len(group)
+        else:
+            shares[task.id] = Fraction(1 if task.weight is None else task.weight)
+    total = sum(shares.values())
+    value = Fraction(0)
+    for task in table.tasks:
+        counted = [trial for trial in task.trials if trial.counted]
+        value += shares[task.id] / total * Fraction(sum(bool(trial.complete) for trial in counted), len(counted))
+    assert abs(float(value) - table.completion.value) < 1e-12
+
+
+def test_verdict_types_have_no_number_where_nothing_was_graded() -> None:
+    assert "score" in Graded.__struct_fields__
+    assert all("score" not in kind.__struct_fields__ for kind in (Unknown, Errored))
