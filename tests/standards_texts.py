@@ -47,7 +47,9 @@ def with_criteria(*criteria: str, head: str = "", task: str = "") -> str:
 def with_check(check: str, task: str = "", judge: str = "") -> str:
     """A suite of one criterion with this check."""
     more = f", judge: {judge}" if judge else ""
-    return with_criteria(f"{{id: C1, dimension: correctness, rule: It MUST hold., check: {check}{more}}}", task=task)
+    return with_criteria(
+        f"{{id: C1, dimension: correctness, rule: It MUST hold., check: {check}{more}}}", task=task
+    )
 
 
 def plain(**keys: Any) -> dict[str, Any]:

@@ -81,7 +81,7 @@ CASES: list[tuple[str, Any, Trace, Trace]] = [
     ("budget", BudgetCheck(tool_calls=Decimal(1)), SIXTEEN, trace_of(call("f"), call("f"))),
     (
         "expr",
-        ExprCheck(expr="size <= facts.limit.max", let={"size": "call:set/args/size"}),
+        ExprCheck(expr="0 < size <= facts.limit.max", let={"size": "call:set/args/size"}),
         SIXTEEN,
         SIXTY_FOUR,
     ),
@@ -120,8 +120,9 @@ HOSTILE_TEXTS = [
     "```json\n```", "```", '{"a":1,"a":2}', "x" * 300_000, "\u202e16", "true", "null", "\"\\ud800\"",
 ]  # fmt: skip
 HOSTILE_VALUES = [
-    None, True, False, "", SURROGATES, "\0", HUGE, -HUGE, float("nan"), float("inf"), Decimal("sNaN"), Decimal("1e999999999"),
-    [], {}, [None], {"": ""}, {SURROGATES: SURROGATES}, deep(100), deep(100_000), ["x"] * 1_000, b"bytes", {1: 2},
+    None, True, False, "", SURROGATES, "\0", HUGE, -HUGE, float("nan"), float("inf"),
+    Decimal("sNaN"), Decimal("1e999999999"), [], {}, [None], {"": ""}, {SURROGATES: SURROGATES}, {"k" * 100_000: 1},
+    deep(100), deep(100_000), ["x"] * 1_000, b"bytes", {1: 2},
 ]  # fmt: skip
 
 
@@ -132,12 +133,12 @@ def graded(spec: Any, trace: Trace, extracted: Any = None) -> Score | Undecided 
         finding = grader_for(spec).grade(spec, one)
     except GraderError as problem:
         assert problem.code
-        assert str(problem).encode("utf-8")  # noqa: PT017
+        assert str(problem).encode("utf-8")
         return None
     assert isinstance(finding, (Score, Undecided))
     assert finding.reason
     assert finding.reason.encode("utf-8")
-    assert len(finding.reason) < 3_000
+    assert len(finding.reason) <= 12_000
     assert "\0" not in finding.reason
     for reference in finding.evidence:
         assert resolve(reference, trace, one.task) is not None
@@ -208,7 +209,7 @@ def test_hostile_arguments(kind: str, spec: Any, best: Trace, worst: Trace, valu
 @every_case
 def test_hostile_values_under_other_checks(kind: str, spec: Any, best: Trace, worst: Trace) -> None:
     for value in HOSTILE_VALUES:
-        other = trace_of(call("drop", {"x": value}), call("b", error=SURROGATES), said("x"))
+        other = trace_of(call("drop", {"x": value}), call("b" * 100_000, error=SURROGATES), said("x"))
         finding = graded(spec, other)
         assert finding is None or finding == graded(spec, other)
 

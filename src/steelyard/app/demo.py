@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from steelyard.app.reports import changes
@@ -29,31 +29,32 @@ QUESTIONS = (
 
 def demo_epilogue(main: Run, lucky: Run, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
     """The lines below the demo's scoreboard."""
-    from steelyard.report.view import percent
+    from steelyard.report.text import Pen
 
-    def share(value: float | None) -> str:
-        text = percent(value)
-        return text if unicode else text.encode("ascii", "replace").decode()
-
-    lines = ["what if (nothing is saved)", f"  {'':<33}{'correctness':>12}{'pooled':>9}{'complete':>12}{'authority':>11}"]
-    lines.append(_row("as recorded", main, share))
+    header = f"  {'':<33}{'correctness':>11}{'pooled':>9}{'complete':>10}{'authority':>11}"
+    lines = [*_lucky(lucky), "", "what if (nothing is saved)", header, _row("as recorded", main)]
     for question in QUESTIONS:
         asked = changes(main, sets=question.sets, weights=question.weights, gates=question.gates)
-        lines.append(_row(question.words, main.what_if(asked), share))
-    return "\n".join([*_lucky(lucky, share), "", *lines])
+        lines.append(_row(question.words, main.what_if(asked)))
+    pen = Pen(unicode)
+    return "\n".join(pen.text(line) for line in lines)
 
 
-def _row(words: str, run: Run, share: Callable[[float | None], str]) -> str:
+def _row(words: str, run: Run) -> str:
+    from steelyard.report.view import percent
+
     table = run.scores
     correctness, authority = table.dimensions["correctness"], table.dimensions["authority"]
     complete = f"{table.completion.trials.complete} of {table.completion.trials.of}"
     return (
-        f"  {words:<33}{share(correctness.task_average.value):>12}{share(correctness.pooled.value):>9}"
-        f"{complete:>12}{share(authority.task_average.value):>11}"
+        f"  {words:<33}{percent(correctness.task_average.value):>11}{percent(correctness.pooled.value):>9}"
+        f"{complete:>10}{percent(authority.task_average.value):>11}"
     )
 
 
-def _lucky(run: Run, share: Callable[[float | None], str]) -> Sequence[str]:
+def _lucky(run: Run) -> Sequence[str]:
+    from steelyard.report.view import percent
+
     table = run.scores
     correctness, grounding = table.dimensions["correctness"], table.dimensions["grounding"]
     passed = sum(
@@ -65,6 +66,7 @@ def _lucky(run: Run, share: Callable[[float | None], str]) -> Sequence[str]:
     )
     return (
         "beside it: the checkout task answered by a lucky guess, without reading anything",
-        f"  correctness {share(correctness.task_average.value)} ({passed} of {correctness.task_average.assigned}), "
-        f"grounding {share(grounding.task_average.value)}: correctness cannot tell it from sound work, grounding does",
+        f"  correctness {percent(correctness.task_average.value)} ({passed} of {correctness.task_average.assigned})"
+        f" · grounding {percent(grounding.task_average.value)}",
+        "  Correctness cannot tell it from sound work; grounding does.",
     )

@@ -11,7 +11,7 @@ import msgspec
 
 from steelyard.app.files import read_row_file
 from steelyard.app.run import Run
-from steelyard.errors import InputError, NothingEvaluatedError
+from steelyard.errors import InputError, NothingEvaluatedError, SteelyardError
 from steelyard.grading import Engine, RecordedRows
 from steelyard.grading.rows import Row
 from steelyard.model.standard import Suite, Task
@@ -84,7 +84,7 @@ def grade(
         if progress is not None:
             progress(engine.graded_traces, expected)
     if engine.graded_traces == 0:
-        raise NothingEvaluatedError(_nothing(suite, engine))
+        raise _nothing(suite, engine)
     return Run(
         suite=suite, rows=rows, lost=(*engine.lost, *book.lost), notices=(*selection, *engine.notices(), *_about_standard(suite)), full=full
     )
@@ -97,18 +97,19 @@ def _about_standard(suite: Suite) -> tuple[ScoreNotice, ...]:
     return (ScoreNotice(code="standard", detail=f"{several} on the standard; `steelyard check` lists them"),)
 
 
-def _nothing(suite: Suite, engine: Engine) -> str:
+def _nothing(suite: Suite, engine: Engine) -> SteelyardError:
+    """Unreadable input is not the same as readable input that holds nothing for this suite."""
     if engine.unmatched:
         names = ", ".join(repr(name) for name in sorted(engine.unmatched)[:5])
         known = ", ".join(repr(task.id) for task in suite.tasks[:5])
-        return (
+        return NothingEvaluatedError(
             f"nothing was evaluated: no trace belongs to a task of {suite.name!r} (traces name {names}; tasks are "
             f"{known}); give each recording the task_id of its task, or the task's prompt as first user message"
         )
     if engine.lost:
         first = engine.lost[0]
-        return f"nothing was evaluated: no record could be read (first: {first.where}: {first.reason})"
-    return "nothing was evaluated: the input holds no traces"
+        return InputError(f"no record could be read (first: {first.where}: {first.reason})")
+    return NothingEvaluatedError("nothing was evaluated: the input holds no traces")
 
 
 def _beside(suite: Suite, name: str) -> Path:

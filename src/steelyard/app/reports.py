@@ -97,4 +97,4 @@ def trace_board(
     boards = [report.trace_text(trace, full=full, **style) for trace in traces]
     if lost:
         boards.append(report.traces_summary([], lost, **style))
-    return "\n\n".join(boards)
+    return "\n".join(boards)

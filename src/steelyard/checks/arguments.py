@@ -23,11 +23,28 @@ _TOLERANCES = frozenset({"abs_tol", "rel_tol"})
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """`problem` empty: they fit. `argument` names where they do not; `note` names a coercion that was needed."""
+    """Whether two calls fit, and where they do not: what `differs`, the value found there and the one expected.
 
-    problem: str = ""
-    argument: str = ""
+    `note` names a coercion that was needed. The sentence is only put together when somebody reads `problem`: most
+    pairs that are compared are never reported.
+    """
+
+    fits: bool = True
+    differs: str = ""
+    found: Any = _ABSENT
+    wanted: Any = _ABSENT
     note: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Which argument differs, and how; empty when they fit."""
+        said = self.differs
+        if self.found is not _ABSENT:
+            said += f" is {show(self.found)}" + (", expected none" if self.wanted is _ABSENT else "")
+        return said if self.wanted is _ABSENT else f"{said}, expected {show(self.wanted)}"
+
+
+FITS = Fit()
 
 
 def check_expected(expected: ExpectedCall) -> None:
@@ -46,16 +63,20 @@ def fit(expected: ExpectedCall, step: Step) -> Fit:
     """Whether the call of `step` is the expected one. Arguments that could not be read equal nothing."""
     call = step.call
     if call is None or call.name != expected.name:
-        return Fit(problem=f"is not {expected.name}")
+        return Fit(fits=False, differs=f"is not {expected.name}")
     if expected.by not in (None, "any", step.role):
-        return Fit(problem=f"was made by {step.role}, not {expected.by}")
+        return Fit(fits=False, differs=f"was made by {step.role}, not {expected.by}")
     if expected.args is msgspec.UNSET or expected.only == ():
-        return Fit()
+        return FITS
     if call.args_error is not None:
-        return Fit(problem="arguments are not JSON", argument="arguments")
+        return Fit(fits=False, differs="arguments are not JSON")
     if json_type(expected.args) != "object" or json_type(call.args) != "object":
         same = json_equal(expected.args, call.args)
-        return Fit() if same else _differs("arguments", call.args, expected.args)
+        return (
+            FITS
+            if same
+            else Fit(fits=False, differs="the whole of the arguments", found=call.args, wanted=expected.args)
+        )
     return _arguments(expected, call.args)
 
 
@@ -68,14 +89,14 @@ def _arguments(expected: ExpectedCall, actual: Mapping[str, Any]) -> Fit:
         if wanted is _ABSENT:
             if found is _ABSENT or comparator == "any":
                 continue
-            return Fit(problem=f"argument {name} is {show(found)}, expected none", argument=name)
+            return Fit(fits=False, differs=f"argument {name}", found=found)
         if found is _ABSENT:
-            return Fit(problem=f"argument {name} is missing, expected {show(wanted)}", argument=name)
+            return Fit(fits=False, differs=f"argument {name} is missing", wanted=wanted)
         same, aside = _compare(comparator, found, wanted)
         if not same:
-            return _differs(name, found, wanted)
+            return Fit(fits=False, differs=f"argument {name}", found=found, wanted=wanted)
         note = note or (f"argument {name}: {aside}" if aside else "")
-    return Fit(note=note)
+    return Fit(note=note) if note else FITS
 
 
 def _compared(expected: ExpectedCall, actual: Mapping[str, Any]) -> list[str]:
@@ -85,12 +106,6 @@ def _compared(expected: ExpectedCall, actual: Mapping[str, Any]) -> list[str]:
     if expected.only is not None:
         return list(expected.only)
     return [*expected.args, *(name for name in actual if name not in expected.args)]
-
-
-def _differs(name: str, found: Any, wanted: Any) -> Fit:
-    subject = name if name == "arguments" else f"argument {name}"
-    verb = "are" if name == "arguments" else "is"
-    return Fit(problem=f"{subject} {verb} {show(found)}, expected {show(wanted)}", argument=name)
 
 
 def _compare(comparator: Any, found: Any, wanted: Any) -> tuple[bool, str]:

@@ -47,6 +47,10 @@ _KINDS: dict[type[Any], str] = {
 }
 
 
+MAX_REASON = 2_000
+"""Characters of a reason; names of tools and arguments are the agent's and have any length."""
+
+
 class KindGrader:
     """The grader of one kind: runs its `grade`, and lets only sound findings out."""
 
@@ -115,7 +119,7 @@ def _load(kind: str) -> KindGrader:
 
 def _sound(finding: Finding, kind: str) -> Finding:
     """The finding with text that can be written anywhere; a score off the scale is refused, never clamped."""
-    reason = clean(finding.reason)
+    reason = clean(finding.reason[:MAX_REASON])
     if isinstance(finding, Undecided):
         return finding if reason == finding.reason else msgspec.structs.replace(finding, reason=reason)
     if not isinstance(finding.value, Fraction) or not 0 <= finding.value <= 1:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
-from steelyard.checks.show import show_number
 from steelyard.rules.values import nfc
 
 
@@ -38,14 +38,10 @@ def folded(text: str, *, case: bool, composed: bool = True) -> str:
     return nfc(form.casefold()) if composed else form.casefold()
 
 
-def excerpt(text: str, start: int, end: int, around: int = 30) -> str:
-    """A piece of the text with a little of what stands about it."""
-    return text[max(0, start - around) : min(len(text), end + around)]
-
-
 def _leaf(value: Any) -> str:
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return show_number(value) if isinstance(value, (int, float)) else str(value)
+    # Every digit stands: Python itself refuses to spell out long integers, a decimal does not.
+    return str(Decimal(value)) if isinstance(value, int) else str(value)

@@ -64,15 +64,14 @@ def show(run: Run, output: Output) -> None:
     if output.as_json:
         print_bytes(app.json_report(run))
     elif not output.quiet:
-        click.echo(app.scoreboard(run, **style(output)))
+        click.echo(app.scoreboard(run, **style(output)), nl=False)
 
 
 def print_bytes(data: bytes) -> None:
     """Print bytes that are UTF-8 already, whatever the encoding of the terminal."""
     sys.stdout.flush()
-    stream = click.get_binary_stream("stdout")
-    stream.write(data + b"\n")
-    stream.flush()
+    sys.stdout.buffer.write(data + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def style(output: Output) -> dict[str, Any]:

@@ -27,4 +27,4 @@ def trace(files: tuple[str, ...], task: str | None, trial: int | None, as_json: 
         print_bytes(app.trace_json(found, lost))
         return
     output = Output(as_json=False, quiet=False, no_color=no_color, full=full, out=None, junit=None, markdown=None)
-    click.echo(app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(output)))
+    click.echo(app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(output)), nl=False)

@@ -36,4 +36,4 @@ def whatif(
     if output.as_json:
         print_bytes(app.json_report(after))
     elif not output.quiet:
-        click.echo(app.whatif_board(before, after, **style(output)))
+        click.echo(app.whatif_board(before, after, **style(output)), nl=False)

@@ -52,6 +52,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_HIT = Decision()
+OUTSIDE = Truth(holds=False)
+INSIDE = Truth(holds=True)
 
 
 def compile_rule(rule: Rule) -> CompiledRule:
@@ -78,35 +80,40 @@ def initial(rule: CompiledRule) -> State:
 
 def decide(rule: CompiledRule, state: State, event: Event) -> Decision:
     """What the rule says of `event`, given the past in `state`. Pure; the cost does not depend on the past."""
-    now = _open(state, event.turn)
-    guard = _concern(rule.rule, event)
+    stated = rule.rule
+    guard = _concern(stated, event)
     if guard.holds is None:
-        return _decision(rule.rule, f"{event.name}: {guard.why}", error=True)
+        return _decision(stated, f"{event.name}: {guard.why}", error=True)
+    if not guard.holds and stated.never_with is None:
+        return NO_HIT
+    now = _open(state, event.turn)
+    why, error = "", False
     if guard.holds:
         why, error = _violation(rule, now, event)
-    elif _completes(rule.rule, now, event):
-        why, error = "shares its message with a call that must stand alone", False
-    else:
-        return NO_HIT
-    if not why:
-        return NO_HIT
-    return _decision(rule.rule, f"{event.name or 'released text'}: {why}", error=error)
+    elif _completes(stated, now, event):
+        why = "shares its message with a call that must stand alone"
+    return _decision(stated, f"{event.name or 'released text'}: {why}", error=error) if why else NO_HIT
 
 
 def step(rule: CompiledRule, state: State, event: Event) -> State:
-    """The state after `event`. Pure."""
-    now = _open(state, event.turn)
-    concerned = _concern(rule.rule, event).holds is not False
-    counted = concerned and _counts(rule.rule, event)
+    """The state after `event`. Pure. An event that the rule does not look at leaves the state as it is."""
+    stated = rule.rule
+    concerned = _concern(stated, event).holds is not False
     happened = _happened(event)
+    after = happened and _is_event(stated, stated.after, event)
+    never_after = happened and _is_event(stated, stated.never_after, event)
+    never_with = _is_event(stated, stated.never_with, event)
+    if not (concerned or after or never_after or never_with):
+        return state
+    now = _open(state, event.turn)
+    counted = concerned and _counts(stated, event)
     return State(
         turn=event.turn,
         after=now.after,
-        after_now=now.after_now or (happened and _is_event(rule.rule, rule.rule.after, event)),
+        after_now=now.after_now or after,
         never_after=now.never_after,
-        never_after_now=now.never_after_now
-        or (happened and _is_event(rule.rule, rule.rule.never_after, event)),
-        with_now=now.with_now or _is_event(rule.rule, rule.rule.never_with, event),
+        never_after_now=now.never_after_now or never_after,
+        with_now=now.with_now or never_with,
         concerned_now=now.concerned_now or concerned,
         count_turn=now.count_turn + counted,
         count_session=now.count_session + counted,
@@ -132,9 +139,9 @@ def _concern(rule: Rule, event: Event) -> Truth:
         or rule.by not in ("any", event.by)
         or not _named(rule, rule.tool, event.name)
     ):
-        return Truth(holds=False)
+        return OUTSIDE
     if not rule.when:
-        return Truth(holds=True)
+        return INSIDE
     if event.args_error is not None:
         return Truth(holds=None, why="its arguments are not JSON, so the guard cannot be evaluated")
     truth, condition = all_hold(rule.when, event.args)

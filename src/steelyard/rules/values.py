@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+"""Types whose values need no second look when they are equal and of one type."""
+
 JsonType = Literal["null", "bool", "number", "text", "list", "object"]
 
 
@@ -49,6 +52,8 @@ def json_equal(left: Any, right: Any, *, text: Callable[[str], str] = nfc) -> bo
     pending = [(left, right)]
     while pending:
         a, b = pending.pop()
+        if type(a) in _PLAIN and type(a) is type(b) and a == b:
+            continue
         kind = json_type(a)
         if kind is None or kind != json_type(b):
             return False

@@ -64,15 +64,14 @@ def _findings(built: Built) -> Iterator[_Finding]:
 def _unused(built: Built) -> Iterator[_Finding]:
     suite = built.suite
     for name in built.unused_rubrics:
-        yield "no task uses this rubric", ("rubrics", name), ""
+        yield "no task uses this rubric", ("rubrics", name), name
     used = {criterion.dimension for task in suite.tasks for criterion in task.criteria}
     for name in suite.dimensions:
         if name not in used:
-            yield "no task has a criterion of this dimension", ("dimensions", name), ""
-    parts = (("branches", suite.branches), ("composite", suite.composite), ("judges", suite.judges))
-    for key, value in parts:
-        if value:
-            yield "is read and checked, but this version does not use it yet", (key,), ""
+            yield "no task has a criterion of this dimension", ("dimensions", name), name
+    for key in ("branches", "composite", "judges"):
+        if getattr(suite, key):
+            yield f"`{key}` is read and checked, but this version does not use it yet", (key,), ""
     if suite.weights is not None:
         values = {task.tags.get(suite.weights.by) for task in suite.tasks}
         for value in suite.weights.shares:

@@ -105,7 +105,7 @@ def _checked_header(header: list[str], file: str, line: int, delimiter: str) -> 
 def _wrong_length(cells: list[str], header: list[str], where: str) -> str:
     few = "only " if len(cells) < len(header) else ""
     noun = "cell" if len(cells) == 1 else "cells"
-    return f"{where}: the row has {few}{len(cells)} {noun}, the header has {len(header)}; no task is made from it"
+    return f"{where}: the row has {few}{len(cells)} {noun}, the header has {len(header)}; no task is made"
 
 
 def _read_lines(text: str, file: str) -> list[Row]:

@@ -109,7 +109,9 @@ class _Reader:
             top.node.value.append(node)
         else:
             assert top.key is not None
-            top.node.value.setdefault(top.key, node)
+            # A key that was refused has no place, and of two equal ones the first stays.
+            if top.key in top.node.keys:
+                top.node.value.setdefault(top.key, node)
             top.key = None
 
     def _key(self, event: Any, top: _Open, line: int) -> bool:

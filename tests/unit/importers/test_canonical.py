@@ -24,15 +24,29 @@ RICH = {
     "end_state": {"json": {"a": [1, 1.0, "1", True, None]}},
     "messages": [
         {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": [{"type": "text", "text": "Größe \U0001f600"}, {"type": "image_url", "image_url": "x.png"}]},
-        {"role": "assistant", "content": "a", "tool_calls": [
-            {"id": "1", "function": {"name": "f", "arguments": '{"n": 1.0, "m": 123456789012345678901234567890}'}},
-            {"id": "1", "function": {"name": "f", "arguments": '{"n": '}},
-            {"id": "2", "function": {"name": "f", "arguments": ""}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Größe \U0001f600"},
+                {"type": "image_url", "image_url": "x.png"},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": "a",
+            "tool_calls": [
+                {
+                    "id": "1",
+                    "function": {"name": "f", "arguments": '{"n": 1.0, "m": 123456789012345678901234567890}'},
+                },
+                {"id": "1", "function": {"name": "f", "arguments": '{"n": '}},
+                {"id": "2", "function": {"name": "f", "arguments": ""}},
+            ],
+        },
         {"role": "tool", "tool_call_id": "1", "content": '{"rows": []}'},
         {"role": "assistant", "content": "", "timestamp": "2030-01-01T00:00:00"},
     ],
-}  # fmt: skip
+}
 BY_HAND = {
     "schema": "trace/1",
     "task_id": "q7",
@@ -74,17 +88,41 @@ def test_a_trace_by_hand_gets_ids_uids_and_pairs(read_one: One) -> None:
 
 def test_a_trace_by_hand_may_say_more(read_one: One) -> None:
     steps = [
-        {"kind": "tool_call", "name": "f", "args": "{}", "call_id": "a", "role": "user", "agent_id": "customer"},
+        {
+            "kind": "tool_call",
+            "name": "f",
+            "args": "{}",
+            "call_id": "a",
+            "role": "user",
+            "agent_id": "customer",
+        },
         {"kind": "tool_call", "name": "g"},
         {"kind": "tool_result", "text": "no", "call_id": "zz", "outcome": "error"},
-        {"kind": "assistant", "text": "draft", "visibility": {"kind": "draft_rejected", "by": "gate"}, "turn": 9},
+        {
+            "kind": "assistant",
+            "text": "draft",
+            "visibility": {"kind": "draft_rejected", "by": "gate"},
+            "turn": 9,
+        },
         {"kind": "retrieval", "parts": [{"kind": "document", "doc_id": "d", "text": "found"}]},
     ]
-    trace = read_one({"schema": "trace/1", "steps": steps, "trial": 3, "state_after": {"json": {"x": 1}},
-                      "outcome": {"ended_by": "user_stop"}, "measurements": {"seconds": 2}})  # fmt: skip
+    trace = read_one(
+        {
+            "schema": "trace/1",
+            "steps": steps,
+            "trial": 3,
+            "state_after": {"json": {"x": 1}},
+            "outcome": {"ended_by": "user_stop"},
+            "measurements": {"seconds": 2},
+        }
+    )
     assert [(s.role, s.agent_id, s.turn) for s in trace.steps] == [
-        ("user", "customer", 0), ("assistant", "agent", 1), ("tool", None, 2), ("assistant", "agent", 9), ("tool", None, 4),
-    ]  # fmt: skip
+        ("user", "customer", 0),
+        ("assistant", "agent", 1),
+        ("tool", None, 2),
+        ("assistant", "agent", 9),
+        ("tool", None, 4),
+    ]
     assert [n.code for n in trace.notices] == ["malformed_arguments", "orphan_result", "missing_result"]
     assert trace.steps[3].visibility.by == "gate"
     assert trace.steps[4].alias == "e2"
@@ -109,7 +147,9 @@ def test_a_trace_by_hand_may_say_more(read_one: One) -> None:
     ],
     ids=str,
 )
-def test_a_wrong_trace_by_hand_is_quarantined_with_the_place(read_lines: Lines, wrong: dict[str, Any]) -> None:
+def test_a_wrong_trace_by_hand_is_quarantined_with_the_place(
+    read_lines: Lines, wrong: dict[str, Any]
+) -> None:
     lost, kept = read_lines({**BY_HAND, **wrong}, BY_HAND)
     assert isinstance(lost, Quarantined)
     assert lost.where.endswith(":1")
@@ -161,11 +201,15 @@ def test_an_export_whose_pairing_was_cut_says_so(read_one: One) -> None:
 
 @pytest.mark.parametrize("args", [b'{"a": NaN}', b'{"a": 1, "a": 2}'])
 def test_odd_values_in_a_canonical_trace_are_refused(read_lines: Lines, args: bytes) -> None:
-    (lost,) = read_lines(b'{"schema": "trace/1", "steps": [{"kind": "tool_call", "name": "f", "args": %b}]}' % args)
+    (lost,) = read_lines(
+        b'{"schema": "trace/1", "steps": [{"kind": "tool_call", "name": "f", "args": %b}]}' % args
+    )
     assert isinstance(lost, Quarantined)
 
 
-def test_exports_of_real_data_are_read_again_equal(require_shared: Callable[[str], Path], tmp_path: Path) -> None:
+def test_exports_of_real_data_are_read_again_equal(
+    require_shared: Callable[[str], Path], tmp_path: Path
+) -> None:
     traces = list(read_traces(require_shared("data/tau2/telecom__gpt-4o__default__20sims.json")))
     file = tmp_path / "exported.jsonl"
     file.write_bytes(b"\n".join(encode_trace(trace) for trace in traces if isinstance(trace, Trace)))

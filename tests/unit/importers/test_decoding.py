@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.importers import decoding
-from steelyard.importers.decoding import Refused, RepeatedKeys, decode, decode_arguments, decode_result, oddity, plain
+from steelyard.importers.decoding import (
+    Refused,
+    RepeatedKeys,
+    decode,
+    decode_arguments,
+    decode_result,
+    oddity,
+    plain,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -74,8 +82,22 @@ def test_large_integers_stay_exact() -> None:
     assert decode(b"[123456789012345678901234567890]") == ([123456789012345678901234567890], ())
 
 
-@pytest.mark.parametrize("raw", [b'"\xff"', b"", b"{", b"[1,]", b'{"a": 1} x', b'["a\x00b"]', b"'a'", b"[" * 300 + b"]" * 300,
-                                 b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 50_000, b"[" * 100_000])  # fmt: skip
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'"\xff"',
+        b"",
+        b"{",
+        b"[1,]",
+        b'{"a": 1} x',
+        b'["a\x00b"]',
+        b"'a'",
+        b"[" * 300 + b"]" * 300,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"a":' * 50_000,
+        b"[" * 100_000,
+    ],
+)
 def test_what_is_no_usable_json_is_refused_in_words(raw: bytes) -> None:
     with pytest.raises(Refused) as refused:
         decode(raw)
@@ -91,7 +113,7 @@ def test_depth_up_to_the_limit_is_read(depth: int) -> None:
 
 
 def test_depth_is_counted_past_brackets_in_texts() -> None:
-    assert decode(json.dumps(["[" * 500, {"a": "]}" * 300}, "\\[\"["] * 3).encode())[1] == ()
+    assert decode(json.dumps(["[" * 500, {"a": "]}" * 300}, '\\["['] * 3).encode())[1] == ()
     deep_and_bracketed = b'["[", ' * 201 + b"1" + b"]" * 201
     with pytest.raises(Refused, match="levels deep"):
         decode(deep_and_bracketed)
@@ -116,7 +138,15 @@ def test_wide_documents_are_not_deep() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("{}", {}), ("[1,2]", [1, 2]), ('"x"', "x"), ("null", None), ("1.0", 1.0), ("true", True), (' {"n": 1} ', {"n": 1})],
+    [
+        ("{}", {}),
+        ("[1,2]", [1, 2]),
+        ('"x"', "x"),
+        ("null", None),
+        ("1.0", 1.0),
+        ("true", True),
+        (' {"n": 1} ', {"n": 1}),
+    ],
 )
 def test_argument_text_that_is_json_is_taken_as_it_is(text: str, value: Any) -> None:
     found, error, oddities = decode_arguments(text)
@@ -126,10 +156,20 @@ def test_argument_text_that_is_json_is_taken_as_it_is(text: str, value: Any) -> 
 
 @pytest.mark.parametrize(
     "text",
-    ['{"id": 7,', "plain text", '{"a": 1, "a": 1}', '{"a": NaN}', '{"a": [1e999]}', '{"a": ' + "9" * 5000 + "}", " ", "{'a': 1}",
-     "\ud800", "[" * 500 + "]" * 500],
+    [
+        '{"id": 7,',
+        "plain text",
+        '{"a": 1, "a": 1}',
+        '{"a": NaN}',
+        '{"a": [1e999]}',
+        '{"a": ' + "9" * 5000 + "}",
+        " ",
+        "{'a': 1}",
+        "\ud800",
+        "[" * 500 + "]" * 500,
+    ],
     ids=["cut", "text", "twice", "nan", "overflow", "huge", "blank", "single quotes", "surrogate", "deep"],
-)  # fmt: skip
+)
 def test_malformed_argument_text_is_no_value_and_says_why(text: str) -> None:
     value, error, _ = decode_arguments(text)
     assert value is None

@@ -38,8 +38,13 @@ def codes(trace: Trace) -> list[str]:
 
 
 def test_a_message_becomes_atomic_steps_of_one_turn_in_order(read_one: One) -> None:
-    message = {**said(call("{}"), call('{"n": 1}', id="c2"), content="Booking."), "reasoning_content": "think"}
-    trace = read_one(talk(message, gave("ok"), gave('{"seat": "2A"}', "c2"), {"role": "assistant", "content": "Done."}))
+    message = {
+        **said(call("{}"), call('{"n": 1}', id="c2"), content="Booking."),
+        "reasoning_content": "think",
+    }
+    trace = read_one(
+        talk(message, gave("ok"), gave('{"seat": "2A"}', "c2"), {"role": "assistant", "content": "Done."})
+    )
     assert [(s.id, s.kind, s.role, s.turn, s.alias) for s in trace.steps] == [
         ("s0001", "user", "user", 0, None),
         ("s0002", "reasoning", "assistant", 1, None),
@@ -52,8 +57,11 @@ def test_a_message_becomes_atomic_steps_of_one_turn_in_order(read_one: One) -> N
     ]
     assert [s.seq for s in trace.steps] == list(range(8))
     assert [s.raw.pointer for s in trace.steps if s.raw][:4] == [
-        "/messages/0", "/messages/1/reasoning_content", "/messages/1", "/messages/1/tool_calls/0",
-    ]  # fmt: skip
+        "/messages/0",
+        "/messages/1/reasoning_content",
+        "/messages/1",
+        "/messages/1/tool_calls/0",
+    ]
     assert [step.result.value for step in trace.steps if step.result] == ["ok", {"seat": "2A"}]
     assert {key: step.id for key, step in results_of(trace).items()} == {"s0004": "s0006", "s0005": "s0007"}
     assert trace.notices == ()
@@ -65,15 +73,25 @@ def test_a_message_becomes_atomic_steps_of_one_turn_in_order(read_one: One) -> N
 def test_the_fields_of_a_recording(read_one: One, tmp_path: Path) -> None:
     trace = read_one(
         talk(
-            task_id="q7", trial=1, id="run-1", session_id="s", model="m", ended_by="user_stop", tools=[{"name": "book"}],
-            measurements={"seconds": 4.5, "recoveries": 1}, end_state={"files": "out", "sqlite": "a.db", "json": {"x": [1]}},
-            start_state={"json": {}}, usage={"prompt_tokens": 5, "completion_tokens": 2},
+            task_id="q7",
+            trial=1,
+            id="run-1",
+            session_id="s",
+            model="m",
+            ended_by="user_stop",
+            tools=[{"name": "book"}],
+            measurements={"seconds": 4.5, "recoveries": 1},
+            end_state={"files": "out", "sqlite": "a.db", "json": {"x": [1]}},
+            start_state={"json": {}},
+            usage={"prompt_tokens": 5, "completion_tokens": 2},
         )
-    )  # fmt: skip
+    )
     assert (trace.id, trace.task_id, trace.trial, trace.session_id) == ("run-1", "q7", 1, "s")
     assert (trace.outcome.ended_by, trace.outcome.exit_status) == ("user_stop", "user_stop")
     assert trace.measurements == {"seconds": 4.5, "recoveries": 1}
-    assert trace.state_after == EndState(files=str(tmp_path / "out"), sqlite=str(tmp_path / "a.db"), json={"x": [1]})
+    assert trace.state_after == EndState(
+        files=str(tmp_path / "out"), sqlite=str(tmp_path / "a.db"), json={"x": [1]}
+    )
     assert trace.state_before == EndState(json={})
     assert trace.agents[0].model == "m"
     assert trace.agents[0].tools == ({"name": "book"},)
@@ -92,8 +110,10 @@ def test_a_bare_list_of_messages_and_lists_of_recordings(tmp_path: Path) -> None
     found = list(read_traces(file))
     assert [one.task_id for one in found if isinstance(one, Trace)] == ["a", "b", None]
     assert [one.steps[0].raw.pointer for one in found if isinstance(one, Trace) and one.steps[0].raw] == [
-        "/0/messages/0", "/1/output", "/2/0",
-    ]  # fmt: skip
+        "/0/messages/0",
+        "/1/output",
+        "/2/0",
+    ]
 
 
 @pytest.mark.parametrize("key", ["output", "answer"])
@@ -107,7 +127,9 @@ def test_a_single_answer_holds_no_calls(read_one: One, key: str) -> None:
     assert found.text == "Paris"
 
 
-@pytest.mark.parametrize(("value", "text"), [(42, "42"), ({"a": 1}, '{"a":1}'), (True, "true"), ([], "[]"), (1.0, "1.0")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(42, "42"), ({"a": 1}, '{"a":1}'), (True, "true"), ([], "[]"), (1.0, "1.0")]
+)
 def test_an_answer_that_is_no_text_is_its_json_with_a_notice(read_one: One, value: Any, text: str) -> None:
     trace = read_one({"task_id": "q7", "output": value})
     assert trace.steps[0].text == text
@@ -117,7 +139,9 @@ def test_an_answer_that_is_no_text_is_its_json_with_a_notice(read_one: One, valu
 
 @pytest.mark.parametrize("content", ["", "   ", None, []])
 def test_an_empty_last_message_is_kept_and_is_no_answer(read_one: One, content: Any) -> None:
-    trace = read_one(talk({"role": "assistant", "content": "Let me look."}, {"role": "assistant", "content": content}))
+    trace = read_one(
+        talk({"role": "assistant", "content": "Let me look."}, {"role": "assistant", "content": content})
+    )
     assert [step.kind for step in trace.steps] == ["user", "assistant", "assistant"]
     assert answer(trace) is None
     assert read_one({"task_id": "q", "output": content or None}).steps[0].kind == "assistant"
@@ -125,14 +149,25 @@ def test_an_empty_last_message_is_kept_and_is_no_answer(read_one: One, content: 
 
 def test_a_last_message_of_only_a_call_is_no_answer(read_one: One) -> None:
     for content in ("", None, "  \n"):
-        trace = read_one(talk({"role": "assistant", "content": "Let me look."}, said(call("{}"), content=content)))
+        trace = read_one(
+            talk({"role": "assistant", "content": "Let me look."}, said(call("{}"), content=content))
+        )
         assert [step.kind for step in trace.steps] == ["user", "assistant", "tool_call"]
         assert answer(trace) is None
         assert codes(trace) == ["missing_result"]
 
 
 def test_values_arrive_as_they_are(read_one: One) -> None:
-    texts = ['{"n": 1}', '{"n": 1.0}', '{"n": "1"}', '{"n": true}', '{"n": [1]}', "{}", '{"n": null}', '{"n": "e\\u0301"}']
+    texts = [
+        '{"n": 1}',
+        '{"n": 1.0}',
+        '{"n": "1"}',
+        '{"n": true}',
+        '{"n": [1]}',
+        "{}",
+        '{"n": null}',
+        '{"n": "e\\u0301"}',
+    ]
     trace = read_one(talk(said(*(call(text, id=str(i)) for i, text in enumerate(texts)))))
     args = [step.call.args for step in agent_calls(trace) if step.call]
     expected = [{"n": 1}, {"n": 1.0}, {"n": "1"}, {"n": True}, {"n": [1]}, {}, {"n": None}, {"n": "e\u0301"}]
@@ -182,7 +217,9 @@ def test_arguments_that_are_no_text_are_taken_as_they_are(read_one: One, argumen
 
 @pytest.mark.parametrize("arguments", [b'{"a": NaN}', b'{"a": {"b": 1, "b": 2}}'])
 def test_odd_argument_objects_are_malformed(read_lines: Callable[..., list[Any]], arguments: bytes) -> None:
-    line = b'{"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": %b}}]}]}'
+    line = (
+        b'{"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": %b}}]}]}'
+    )
     (trace,) = read_lines(line % arguments)
     assert trace.steps[0].call.args is None
     assert trace.steps[0].call.args_error
@@ -191,7 +228,13 @@ def test_odd_argument_objects_are_malformed(read_lines: Callable[..., list[Any]]
 
 def test_results_answer_the_next_open_call_of_their_id(read_one: One) -> None:
     trace = read_one(
-        talk(said(call("1", id="0")), gave("a", "0"), said(call("2", id="0"), call("3", id="0")), gave("b", "0"), gave("c", "0"))
+        talk(
+            said(call("1", id="0")),
+            gave("a", "0"),
+            said(call("2", id="0"), call("3", id="0")),
+            gave("b", "0"),
+            gave("c", "0"),
+        )
     )
     pairs = {trace.steps[int(key[1:]) - 1].call.args: step.text for key, step in results_of(trace).items()}  # type: ignore[union-attr]
     assert pairs == {1: "a", 2: "b", 3: "c"}
@@ -201,7 +244,9 @@ def test_results_answer_the_next_open_call_of_their_id(read_one: One) -> None:
 
 
 def test_results_without_a_call_and_calls_without_a_result_are_told(read_one: One) -> None:
-    trace = read_one(talk(gave("early"), said(call("{}"), call("{}", id="c2")), gave("x", "c2"), gave("again", "c2")))
+    trace = read_one(
+        talk(gave("early"), said(call("{}"), call("{}", id="c2")), gave("x", "c2"), gave("again", "c2"))
+    )
     assert codes(trace) == ["orphan_result", "missing_result"]
     assert [s.result.call_step_id for s in trace.steps if s.result] == [None, "s0004", None]
     assert [s.call.executed for s in trace.steps if s.call] == ["unknown", "yes"]
@@ -262,16 +307,22 @@ def test_calls_of_another_format_are_not_mistaken_for_a_run_without_calls(read_o
     assert codes(trace) == ["calls_not_read"]
 
 
-@pytest.mark.parametrize("message", [5, None, "x", {}, {"role": "robot"}, {"role": None}, {"role": ["user"]}, [1]])
+@pytest.mark.parametrize(
+    "message", [5, None, "x", {}, {"role": "robot"}, {"role": None}, {"role": ["user"]}, [1]]
+)
 def test_an_unreadable_message_is_kept_as_a_note(read_one: One, message: Any) -> None:
-    trace = read_one({"messages": [{"role": "user", "content": "a"}, message, {"role": "user", "content": "b"}]})
+    trace = read_one(
+        {"messages": [{"role": "user", "content": "a"}, message, {"role": "user", "content": "b"}]}
+    )
     assert [step.kind for step in trace.steps] == ["user", "note", "user"]
     assert trace.steps[1].parts[0].value == message
     assert codes(trace) == ["unreadable_message"]
     assert not trace.fidelity.complete
 
 
-@pytest.mark.parametrize("calls", ["x", 5, {"a": 1}, [5], [{}], [{"function": {}}], [{"function": {"name": 5}}], [None]])
+@pytest.mark.parametrize(
+    "calls", ["x", 5, {"a": 1}, [5], [{}], [{"function": {}}], [{"function": {"name": 5}}], [None]]
+)
 def test_calls_that_cannot_be_read_are_kept_as_a_note(read_one: One, calls: Any) -> None:
     trace = read_one(talk({"role": "assistant", "content": "x", "tool_calls": calls}))
     assert sorted(step.kind for step in trace.steps) == ["assistant", "note", "user"]
@@ -293,10 +344,22 @@ def test_digits_as_trial_are_taken_with_a_notice(read_one: One) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"trial": 1.0}, {"trial": True}, {"trial": "first"}, {"trial": -1}, {"trial": [1]}, {"trial": "٣"}, {"trial": ""},
-     {"task_id": True}, {"task_id": ["a"]}, {"task_id": {}}],
-)  # fmt: skip
-def test_a_wrong_task_id_or_trial_quarantines_the_recording(read_lines: Callable[..., list[Any]], wrong: Any) -> None:
+    [
+        {"trial": 1.0},
+        {"trial": True},
+        {"trial": "first"},
+        {"trial": -1},
+        {"trial": [1]},
+        {"trial": "٣"},
+        {"trial": ""},
+        {"task_id": True},
+        {"task_id": ["a"]},
+        {"task_id": {}},
+    ],
+)
+def test_a_wrong_task_id_or_trial_quarantines_the_recording(
+    read_lines: Callable[..., list[Any]], wrong: Any
+) -> None:
     lost, kept = read_lines({"task_id": "a", "output": "x", **wrong}, {"task_id": "b", "output": "x"})
     assert isinstance(lost, Quarantined)
     assert lost.where.endswith(":1")
@@ -308,12 +371,16 @@ def test_a_wrong_task_id_or_trial_quarantines_the_recording(read_lines: Callable
 def test_an_unknown_ending_is_kept_and_not_guessed(read_one: One, word: Any) -> None:
     trace = read_one(talk(ended_by=word))
     assert trace.outcome.ended_by is None
-    assert trace.outcome.exit_status == (word if isinstance(word, str) else json.dumps(word, separators=(",", ":")))
+    assert trace.outcome.exit_status == (
+        word if isinstance(word, str) else json.dumps(word, separators=(",", ":"))
+    )
     assert codes(trace) == ["unknown_ending"]
 
 
 def test_measurements_that_are_no_finite_numbers_are_told(read_lines: Callable[..., list[Any]]) -> None:
-    (trace,) = read_lines(b'{"task_id": "a", "output": "x", "measurements": {"a": NaN, "b": "1", "c": true, "d": null, "e": 2}}')
+    (trace,) = read_lines(
+        b'{"task_id": "a", "output": "x", "measurements": {"a": NaN, "b": "1", "c": true, "d": null, "e": 2}}'
+    )
     assert trace.measurements == {"e": 2}
     assert codes(trace) == ["non_finite", "bad_measurement"]
     assert "3 times" in trace.notices[1].detail
@@ -326,13 +393,19 @@ def test_a_state_that_cannot_be_used_is_told(read_one: One, state: Any) -> None:
 
 
 def test_times_and_usage_of_messages(read_one: One) -> None:
-    first = {"role": "assistant", "content": "a", "timestamp": "2030-01-01T00:00:01Z",
-             "usage": {"prompt_tokens": 9, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 4}}}  # fmt: skip
+    first = {
+        "role": "assistant",
+        "content": "a",
+        "timestamp": "2030-01-01T00:00:01Z",
+        "usage": {"prompt_tokens": 9, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 4}},
+    }
     second = {"role": "assistant", "content": "b", "created_at": "2030-01-01T00:00:00Z"}
     trace = read_one(talk(first, second))
     assert [(step.started_at, step.clock) for step in trace.steps] == [
-        (None, "none"), ("2030-01-01T00:00:01Z", "utc"), ("2030-01-01T00:00:00Z", "utc"),
-    ]  # fmt: skip
+        (None, "none"),
+        ("2030-01-01T00:00:01Z", "utc"),
+        ("2030-01-01T00:00:00Z", "utc"),
+    ]
     assert trace.steps[1].usage == Usage(input_total=9, output=3, input_cached_read=4)
     assert trace.fidelity.has_times
     assert trace.fidelity.has_usage
@@ -351,7 +424,10 @@ def test_null_messages_of_a_failed_start_are_told(read_one: One) -> None:
 
 def test_five_hundred_equal_oddities_are_one_notice(read_one: One) -> None:
     trace = read_one(talk(said(*(call("{", id=str(i)) for i in range(500)))))
-    assert [(n.code, n.step) for n in trace.notices] == [("malformed_arguments", "s0002"), ("missing_result", "s0002")]
+    assert [(n.code, n.step) for n in trace.notices] == [
+        ("malformed_arguments", "s0002"),
+        ("missing_result", "s0002"),
+    ]
     assert "500 times" in trace.notices[0].detail
 
 

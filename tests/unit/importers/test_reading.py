@@ -49,7 +49,15 @@ def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
 def test_a_broken_line_is_quarantined_and_the_rest_goes_on(tmp_path: Path, name: str) -> None:
-    lines = [b'{"a": 1}', b'{"a": ', b'{"a": "\xff"}', b"[" * 100_000, b'{"a": "\x00"}', b'{"a": 2}', b'{"a": 3']
+    lines = [
+        b'{"a": 1}',
+        b'{"a": ',
+        b'{"a": "\xff"}',
+        b"[" * 100_000,
+        b'{"a": "\x00"}',
+        b'{"a": 2}',
+        b'{"a": 3',
+    ]
     found = records(tmp_path / name, b"\n".join(lines))
     assert values(found) == [{"a": 1}, None, None, None, None, {"a": 2}, None]
     lost = [record for record in found if isinstance(record, Quarantined)]
@@ -93,7 +101,11 @@ def test_folders_and_patterns_give_their_files_in_order(tmp_path: Path) -> None:
     inside = [str(tmp_path / name) for name in ("a.json", "b.jsonl", "sub/c.ndjson")]
     assert list(find_files(tmp_path)) == inside
     assert list(find_files(str(tmp_path / "*.json*"))) == inside[:2]
-    assert find_files([tmp_path / "b.jsonl", tmp_path]) == {inside[1]: True, inside[0]: False, inside[2]: False}
+    assert find_files([tmp_path / "b.jsonl", tmp_path]) == {
+        inside[1]: True,
+        inside[0]: False,
+        inside[2]: False,
+    }
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path) -> None:
@@ -153,8 +165,11 @@ def test_unknown_lines_beside_known_ones_are_quarantined(tmp_path: Path) -> None
     found = list(read_traces(file))
     assert [isinstance(one, Trace) for one in found] == [False, True, False, False, True, False]
     assert [one.where for one in found if isinstance(one, Quarantined)] == [
-        f"{file}:1", f"{file}:3", f"{file}:4", f"{file}:5#/1",
-    ]  # fmt: skip
+        f"{file}:1",
+        f"{file}:3",
+        f"{file}:4",
+        f"{file}:5#/1",
+    ]
 
 
 def test_other_files_of_a_folder_do_not_end_the_run(tmp_path: Path) -> None:

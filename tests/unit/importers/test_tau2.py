@@ -18,7 +18,13 @@ from steelyard.model.evidence import agent_calls, results_of
 from steelyard.model.trace import Quarantined, Trace, Usage
 from steelyard.ports.importer import Record
 
-ACTION = {"action_id": "1_0", "requestor": "assistant", "name": "refuel", "arguments": {"gb": 2}, "info": None}
+ACTION = {
+    "action_id": "1_0",
+    "requestor": "assistant",
+    "name": "refuel",
+    "arguments": {"gb": 2},
+    "info": None,
+}
 FILE: dict[str, Any] = {
     "info": {
         "agent_info": {"implementation": "llm_agent", "llm": "m1"},
@@ -57,22 +63,56 @@ FILE: dict[str, Any] = {
                 "reward_basis": ["DB", "ACTION"],
             },
             "messages": [
-                {"role": "assistant", "content": "Hi!", "tool_calls": None, "cost": 0.0, "usage": None,
-                 "timestamp": "2025-08-10T02:44:06.5"},
-                {"role": "user", "content": None, "cost": 0.5, "usage": {"prompt_tokens": 90, "completion_tokens": 9}, "tool_calls": [
-                    {"id": "u", "name": "toggle", "arguments": {}, "requestor": "user"}]},
+                {
+                    "role": "assistant",
+                    "content": "Hi!",
+                    "tool_calls": None,
+                    "cost": 0.0,
+                    "usage": None,
+                    "timestamp": "2025-08-10T02:44:06.5",
+                },
+                {
+                    "role": "user",
+                    "content": None,
+                    "cost": 0.5,
+                    "usage": {"prompt_tokens": 90, "completion_tokens": 9},
+                    "tool_calls": [{"id": "u", "name": "toggle", "arguments": {}, "requestor": "user"}],
+                },
                 {"role": "tool", "id": "u", "content": "on", "requestor": "user", "error": False},
-                {"role": "assistant", "content": "One moment.", "cost": 0.1, "usage": {"prompt_tokens": 10, "completion_tokens": 5},
-                 "tool_calls": [{"id": "a", "name": "look", "arguments": {"id": 1}, "requestor": "assistant"},
-                                {"id": "b", "name": "look", "arguments": {"id": 2}, "requestor": "assistant"}]},
-                {"role": "tool", "tool_messages": [
-                    {"role": "tool", "id": "a", "content": '{"plan": "P1"}', "requestor": "assistant", "error": False},
-                    {"role": "tool", "id": "b", "content": "Error: none", "requestor": "assistant", "error": True}]},
+                {
+                    "role": "assistant",
+                    "content": "One moment.",
+                    "cost": 0.1,
+                    "usage": {"prompt_tokens": 10, "completion_tokens": 5},
+                    "tool_calls": [
+                        {"id": "a", "name": "look", "arguments": {"id": 1}, "requestor": "assistant"},
+                        {"id": "b", "name": "look", "arguments": {"id": 2}, "requestor": "assistant"},
+                    ],
+                },
+                {
+                    "role": "tool",
+                    "tool_messages": [
+                        {
+                            "role": "tool",
+                            "id": "a",
+                            "content": '{"plan": "P1"}',
+                            "requestor": "assistant",
+                            "error": False,
+                        },
+                        {
+                            "role": "tool",
+                            "id": "b",
+                            "content": "Error: none",
+                            "requestor": "assistant",
+                            "error": True,
+                        },
+                    ],
+                },
                 {"role": "user", "content": "Bye ###STOP###", "tool_calls": None},
             ],
         }
     ],
-}  # fmt: skip
+}
 
 
 def read(tmp_path: Path, value: Any) -> list[Trace | Quarantined]:
@@ -110,9 +150,16 @@ def test_both_speakers_and_their_calls(tmp_path: Path) -> None:
         ("tool_result", "tool", "agent", 4),
         ("user", "user", "user", 5),
     ]
-    assert [(s.call.name, s.call.args) for s in agent_calls(trace) if s.call] == [("look", {"id": 1}), ("look", {"id": 2})]
+    assert [(s.call.name, s.call.args) for s in agent_calls(trace) if s.call] == [
+        ("look", {"id": 1}),
+        ("look", {"id": 2}),
+    ]
     assert len(agent_calls(trace, by="user")) == 1
-    assert {key: step.id for key, step in results_of(trace).items()} == {"s0002": "s0003", "s0005": "s0007", "s0006": "s0008"}
+    assert {key: step.id for key, step in results_of(trace).items()} == {
+        "s0002": "s0003",
+        "s0005": "s0007",
+        "s0006": "s0008",
+    }
     assert [s.result.outcome for s in trace.steps if s.result] == ["ok", "ok", "error"]
     assert trace.steps[7].raw is not None
     assert trace.steps[7].raw.pointer == "/simulations/0/messages/4/tool_messages/1"
@@ -124,7 +171,13 @@ def test_the_run_around_the_messages(tmp_path: Path) -> None:
     trace = edited(tmp_path)
     assert (trace.id, trace.task_id, trace.trial) == ("sim-1", "t1", 0)
     assert (trace.outcome.exit_status, trace.outcome.ended_by) == ("user_stop", "user_stop")
-    assert trace.measurements == {"seconds": 12.5, "cost_usd": 0.25, "tool_calls": 2, "turns": 2, "tokens": 15}
+    assert trace.measurements == {
+        "seconds": 12.5,
+        "cost_usd": 0.25,
+        "tool_calls": 2,
+        "turns": 2,
+        "tokens": 15,
+    }
     assert trace.usage == Usage(input_total=10, output=5, cost_usd=0.25, cost_basis="reported")
     assert [(a.id, a.name, a.model, a.instructions) for a in trace.agents] == [
         ("agent", "llm_agent", "m1", "One call at a time."),
@@ -137,8 +190,13 @@ def test_the_run_around_the_messages(tmp_path: Path) -> None:
 def test_recorded_scores_by_component(tmp_path: Path) -> None:
     trace = edited(tmp_path)
     assert {score.name: score.value for score in trace.external_scores} == {
-        "reward": 0.0, "DB": 1.0, "ENV_ASSERTION": None, "ACTION": 0.0, "COMMUNICATE": None, "NL_ASSERTION": None,
-    }  # fmt: skip
+        "reward": 0.0,
+        "DB": 1.0,
+        "ENV_ASSERTION": None,
+        "ACTION": 0.0,
+        "COMMUNICATE": None,
+        "NL_ASSERTION": None,
+    }
     action = next(score for score in trace.external_scores if score.name == "ACTION")
     assert [check["action"]["name"] for check in action.components] == ["refuel"]
 
@@ -146,10 +204,18 @@ def test_recorded_scores_by_component(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("checks", "value"),
     [
-        (None, None), ([], None), ([{"met": True}], 1.0), ([{"met": True}, {"met": False}], 0.0), ([{"met": None}], None),
-        ([{"met": True}, {"met": "yes"}], None), ([{"met": False}, {}], 0.0), ([5], None), ("x", None), ([{"met": 1}], None),
+        (None, None),
+        ([], None),
+        ([{"met": True}], 1.0),
+        ([{"met": True}, {"met": False}], 0.0),
+        ([{"met": None}], None),
+        ([{"met": True}, {"met": "yes"}], None),
+        ([{"met": False}, {}], 0.0),
+        ([5], None),
+        ("x", None),
+        ([{"met": 1}], None),
     ],
-)  # fmt: skip
+)
 def test_a_component_is_met_only_when_every_entry_says_so(checks: Any, value: float | None) -> None:
     builder = StepBuilder(Record(value=None, where="", file=""))
     scores = read_scores({"env_assertions": checks}, builder)
@@ -159,12 +225,19 @@ def test_a_component_is_met_only_when_every_entry_says_so(checks: Any, value: fl
 @pytest.mark.parametrize(
     ("reason", "ending"),
     [
-        ("agent_stop", "agent_stop"), ("user_stop", "user_stop"), ("max_steps", "max_turns"), ("too_many_errors", "agent_error"),
-        ("infrastructure_error", "infrastructure_fault"), ("infrastructure_timeout", "infrastructure_fault"),
-        ("user_error", "simulator_fault"), ("user_simulator_crashed", "simulator_fault"), ("timeout", "budget"),
-        ("context_window_exceeded", "agent_error"), (None, None),
+        ("agent_stop", "agent_stop"),
+        ("user_stop", "user_stop"),
+        ("max_steps", "max_turns"),
+        ("too_many_errors", "agent_error"),
+        ("infrastructure_error", "infrastructure_fault"),
+        ("infrastructure_timeout", "infrastructure_fault"),
+        ("user_error", "simulator_fault"),
+        ("user_simulator_crashed", "simulator_fault"),
+        ("timeout", "budget"),
+        ("context_window_exceeded", "agent_error"),
+        (None, None),
     ],
-)  # fmt: skip
+)
 def test_endings(tmp_path: Path, reason: str | None, ending: str | None) -> None:
     trace = edited(tmp_path, termination_reason=reason)
     assert (trace.outcome.exit_status, trace.outcome.ended_by) == (reason, ending)
@@ -208,7 +281,10 @@ def test_a_corrected_wording_outside_the_reward_costs_only_its_component(tmp_pat
 
 def test_fields_that_are_null_or_absent_are_the_same_criteria(tmp_path: Path) -> None:
     action = {key: value for key, value in ACTION.items() if key != "info"} | {"compare_args": None}
-    assert codes(edited(tmp_path, reward_info={"action_checks": [{"action": action, "action_match": True}]})) == []
+    assert (
+        codes(edited(tmp_path, reward_info={"action_checks": [{"action": action, "action_match": True}]}))
+        == []
+    )
 
 
 def test_a_task_that_the_file_lacks_is_told(tmp_path: Path) -> None:
@@ -223,8 +299,18 @@ def test_a_simulation_that_cannot_be_read_is_quarantined_alone(tmp_path: Path, s
     assert isinstance(kept, Trace)
 
 
-@pytest.mark.parametrize("message", [None, 5, {}, {"role": "ghost"}, {"role": "assistant", "tool_calls": "x"},
-                                     {"role": "assistant", "tool_calls": [None, {"name": 5}]}, {"role": "tool", "tool_messages": [7]}])  # fmt: skip
+@pytest.mark.parametrize(
+    "message",
+    [
+        None,
+        5,
+        {},
+        {"role": "ghost"},
+        {"role": "assistant", "tool_calls": "x"},
+        {"role": "assistant", "tool_calls": [None, {"name": 5}]},
+        {"role": "tool", "tool_messages": [7]},
+    ],
+)
 def test_an_odd_message_is_kept_as_a_note(tmp_path: Path, message: Any) -> None:
     trace = edited(tmp_path, messages=[message])
     assert "note" in {step.kind for step in trace.steps}
@@ -255,7 +341,9 @@ def test_passing_runs_that_call_several_tools_in_one_message(require_shared: Cal
     traces = read_traces(require_shared("data/tau2/telecom__gpt-4o__default__20sims.json"))
     passing = [t for t in traces if isinstance(t, Trace) and t.external_scores[0].value == 1.0]
     several = {
-        trace.task_id: max(Counter(step.turn for step in agent_calls(trace)).items(), key=lambda turn: turn[1])
+        trace.task_id: max(
+            Counter(step.turn for step in agent_calls(trace)).items(), key=lambda turn: turn[1]
+        )
         for trace in passing
         if any(n > 1 for n in Counter(step.turn for step in agent_calls(trace)).values())
     }

@@ -47,7 +47,9 @@ def test_a_single_trajectory(tmp_path: Path) -> None:
     assert (trace.task_id, trace.trial) == ("4", 1)
 
 
-@pytest.mark.parametrize("wrong", [None, 5, [], {}, {**ENTRY, "traj": None}, {**ENTRY, "task_id": {}}, {**ENTRY, "trial": "a"}])
+@pytest.mark.parametrize(
+    "wrong", [None, 5, [], {}, {**ENTRY, "traj": None}, {**ENTRY, "task_id": {}}, {**ENTRY, "trial": "a"}]
+)
 def test_a_wrong_entry_is_quarantined_alone(tmp_path: Path, wrong: Any) -> None:
     lost, kept = read(tmp_path, [wrong, ENTRY])
     assert isinstance(lost, Quarantined)

@@ -23,7 +23,14 @@ def test_times_are_kept_as_written_with_their_clock(value: Any, text: str, clock
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("1 March 2030", "1 March 2030"), ("", ""), (True, None), ([], None), (float("nan"), None), (1e300, None)],
+    [
+        ("1 March 2030", "1 March 2030"),
+        ("", ""),
+        (True, None),
+        ([], None),
+        (float("nan"), None),
+        (1e300, None),
+    ],
 )
 def test_what_is_no_time_is_told_and_not_used(value: Any, text: str | None) -> None:
     read, clock, problem = TimeReader().read(value)

@@ -83,12 +83,39 @@ def test_a_reference_resolves_to_its_value(ref: str, value: Any) -> None:
 @pytest.mark.parametrize(
     "ref",
     [
-        "", "s0000", "s0005", "s00001", "s1", "S0001", "e2", "e", "s0001/args/x", "s0002/args/absent", "s0002/argspool",
-        "s0002/name", "s0002/args/a~1b/~0/01", "s0002/args/a~1b/~0/-1", "s0002/args/a~1b/~0/2", "s0004@0-99", "s0004@5-5",
-        "s0004@9-2", "s0004@-1-2", "s0004@١-٢", "s0002@0-1", "s0001 ", "s0001\n", "fact:", "fact:unknown", "fact:capacity/min",
-        "state:orders/8", "state:orders/7/paid/x", "s\u0661", "s" + "9" * 5000, "https://example.com",
+        "",
+        "s0000",
+        "s0005",
+        "s00001",
+        "s1",
+        "S0001",
+        "e2",
+        "e",
+        "s0001/args/x",
+        "s0002/args/absent",
+        "s0002/argspool",
+        "s0002/name",
+        "s0002/args/a~1b/~0/01",
+        "s0002/args/a~1b/~0/-1",
+        "s0002/args/a~1b/~0/2",
+        "s0004@0-99",
+        "s0004@5-5",
+        "s0004@9-2",
+        "s0004@-1-2",
+        "s0004@١-٢",
+        "s0002@0-1",
+        "s0001 ",
+        "s0001\n",
+        "fact:",
+        "fact:unknown",
+        "fact:capacity/min",
+        "state:orders/8",
+        "state:orders/7/paid/x",
+        "s\u0661",
+        "s" + "9" * 5000,
+        "https://example.com",
     ],
-)  # fmt: skip
+)
 def test_a_reference_to_nothing_does_not_resolve(ref: str) -> None:
     assert resolve(ref, WHOLE, TASK) is None
 
@@ -130,7 +157,9 @@ def test_the_answer_is_the_last_released_text_of_the_agent() -> None:
 
 def test_text_beside_a_call_in_the_last_message_is_the_answer() -> None:
     said = step(2, "assistant", turn=1, text="Done.")
-    both = trace(step(1, "user", text="x"), said, step(3, "tool_call", turn=1, call=Call(name="end", args={})))
+    both = trace(
+        step(1, "user", text="x"), said, step(3, "tool_call", turn=1, call=Call(name="end", args={}))
+    )
     assert answer(both) == said
 
 

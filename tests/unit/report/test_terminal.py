@@ -71,6 +71,9 @@ why not complete
   ✗ csv       C4  WRONG_COLUMNS                     "created" for "created_at"
   ✗ csv       A1  SOURCE_OVERWRITTEN (gate)         s0011 write accounts.csv
     1 failed outside the acceptance rule: grounding 1
+complete, but
+  - G1  grounding not met  in 1 of 1 complete trial
+        e.g. lookup
 semantic criteria: 10 recorded verdicts (no judge used)
 code checks: expr 1, csv 2, files 1
 """

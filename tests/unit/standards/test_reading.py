@@ -47,7 +47,9 @@ def test_the_smallest_suite_gives_a_whole_record(tmp_path: Path) -> None:
 
 
 def example(shared: Path) -> str:
-    section = (shared / "design" / "interface.md").read_text().split("## Suite file")[1].split("\nChecks (`of:`")[0]
+    section = (
+        (shared / "design" / "interface.md").read_text().split("## Suite file")[1].split("\nChecks (`of:`")[0]
+    )
     return "\n".join(line[4:] for line in section.splitlines()[1:] if line.startswith("    ")) + "\n"
 
 
@@ -56,7 +58,11 @@ def test_the_full_example_of_the_interface(require_shared: Callable[[str], Path]
     text = example(require_shared("design/interface.md").parents[1])
     (tmp_path / "cases.csv").write_text("id,question,answer\nq1,What is the capital of France?,Paris\n")
     said = problems(text, folder=str(tmp_path))
-    assert [re.search(r"'(branch|kind|customer)'", line)[1] for line in said] == ["branch", "kind", "customer"]  # type: ignore[index]
+    assert [re.search(r"'(branch|kind|customer)'", line)[1] for line in said] == [
+        "branch",
+        "kind",
+        "customer",
+    ]  # type: ignore[index]
     template = 'task: {id: "{id}", branch: shared, tags: {kind: lookup, customer: "{id}"},'
     suite = read(text.replace('task: {id: "{id}",', template), folder=str(tmp_path))
     assert [task.id for task in suite.tasks] == ["checkout", "q1"]
@@ -110,13 +116,16 @@ def test_untyped_places_follow_the_grammar_of_json(written: str, meant: object) 
     assert type(check.value) is type(meant)
 
 
-@pytest.mark.parametrize("written", ["1e999", "3.14159265358979323846264338", "1e-400", "9" * 1001, "", "{1: a}"])
+@pytest.mark.parametrize(
+    "written", ["1e999", "3.14159265358979323846264338", "1e-400", "9" * 1001, "", "{1: a}"]
+)
 def test_untyped_values_that_would_be_changed_are_refused(written: str) -> None:
     assert len(problems(with_check(f"{{kind: equals, value: {written} }}"))) == 1
 
 
 @pytest.mark.parametrize(
-    ("weight", "value"), [("0.1", "0.1"), ("2", "2"), ("1e2", "100"), ("0.123456789012345", "0.123456789012345")]
+    ("weight", "value"),
+    [("0.1", "0.1"), ("2", "2"), ("1e2", "100"), ("0.123456789012345", "0.123456789012345")],
 )
 def test_decimals_are_exact(weight: str, value: str) -> None:
     suite = read(with_task(f"weight: {weight}"))
@@ -161,7 +170,12 @@ def test_gates_are_true_or_false(word: str) -> None:
         ('"id": "C1"', '"id": 1.50', "tasks[0].criteria[0].id", 'write "1.50"'),
         ('"prompt"', '"tags": {"a": true}, "prompt"', "tasks[0].tags.a", 'write "true"'),
         ('"prompt"', '"weight": "3", "prompt"', "tasks[0].weight", "write 3 without quotes"),
-        ('"prompt"', '"complete_when": {"gates": "true"}, "prompt"', "tasks[0].complete_when.gates", "write true"),
+        (
+            '"prompt"',
+            '"complete_when": {"gates": "true"}, "prompt"',
+            "tasks[0].complete_when.gates",
+            "write true",
+        ),
     ],
 )
 def test_json_types_are_not_guessed(old: str, new: str, path: str, mend: str) -> None:
@@ -173,7 +187,8 @@ def test_json_types_are_not_guessed(old: str, new: str, path: str, mend: str) ->
 
 
 @pytest.mark.parametrize(
-    "written", ['"weight": "3"', '"pass_mark": "1"', '"check": {"kind": "number", "value": "3"}', '"weight": NaN']
+    "written",
+    ['"weight": "3"', '"pass_mark": "1"', '"check": {"kind": "number", "value": "3"}', '"weight": NaN'],
 )
 def test_the_quick_way_refuses_what_the_careful_way_refuses(written: str) -> None:
     text = json.dumps(plain()).replace('"id": "C1",', f'"id": "C1", {written},')
@@ -210,7 +225,9 @@ def test_several_documents_are_refused() -> None:
 
 def test_json_with_a_doubled_key_is_refused() -> None:
     text = json.dumps(plain()).replace('"name": "small"', '"name": "a",\n"name": "b"')
-    assert problems(text, "json") == ("suite.json:2: name: the key stands twice (first on line 1); keep one of them",)
+    assert problems(text, "json") == (
+        "suite.json:2: name: the key stands twice (first on line 1); keep one of them",
+    )
 
 
 @pytest.mark.parametrize(
@@ -282,10 +299,15 @@ def test_toml_problems_have_lines_too() -> None:
         'schema = "suite/1"\nname = "s"\nowner = "jo"\n\n[[tasks]]\nid = "a"\nprompt = "p"\n[[tasks.criteria]]\nid = "C1"\n'
         'dimension = "correctness"\nrule = "It MUST hold."\nwieght = 2\ncheck = {kind = "equals", value = 1}\n'
     )
-    assert problems(text, "toml") == ("suite.toml:12: tasks[0].criteria[0].wieght: unknown key; did you mean 'weight'?",)
+    assert problems(text, "toml") == (
+        "suite.toml:12: tasks[0].criteria[0].wieght: unknown key; did you mean 'weight'?",
+    )
     suite = read(text.replace("wieght = 2", "weight = 1_0.50"), "toml")
     assert suite.tasks[0].criteria[0].weight == Decimal("10.5")
-    assert "date or time" in problems(text.replace("wieght = 2", "").replace("value = 1", "value = 10:00:00"), "toml")[0]
+    assert (
+        "date or time"
+        in problems(text.replace("wieght = 2", "").replace("value = 1", "value = 10:00:00"), "toml")[0]
+    )
 
 
 def test_missing_files_and_unknown_names(tmp_path: Path) -> None:
@@ -307,7 +329,11 @@ def test_python_is_code_and_only_run_on_request(tmp_path: Path) -> None:
     assert not mark.exists()
     assert load_suite(path, trust_python=True).hash == read(json.dumps(plain()), "json").hash
     assert mark.exists()
-    for code, said in (("1/0", "ZeroDivisionError"), ("x = 1", "sets no `suite`"), ("raise SystemExit", "SystemExit")):
+    for code, said in (
+        ("1/0", "ZeroDivisionError"),
+        ("x = 1", "sets no `suite`"),
+        ("raise SystemExit", "SystemExit"),
+    ):
         path.write_text(code)
         with pytest.raises(StandardError, match=said):
             load_suite(path, trust_python=True)

@@ -82,6 +82,8 @@ class Tau2:
         except FormatError as refused:
             yield Quarantined(where=record.where, reason=f"The result file is refused: {refused}.")
             return
+        if not file.simulations:
+            yield Quarantined(where=record.where, reason="The result file holds no simulations.")
         for index, simulation in enumerate(file.simulations):
             base = f"/simulations/{index}"
             where = f"{record.where}#{base}"

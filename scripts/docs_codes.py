@@ -1,0 +1,93 @@
+"""The codes that notices and errored verdicts carry, found in the source with the sentences beside them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from docs_meanings import ERRORS, NOTICES
+from steelyard import errors
+
+SOURCE = Path(inspect.getfile(errors)).parent
+_CODE = re.compile(r"[a-z]+(?:_[a-z]+)+|quarantined|standard|selection|timeout|conflict|nonsense")
+_ABOUT = {"importers": "a trace", "grading": "grading", "scoring": "scoring", "app": "grading"}
+
+
+def notice_codes() -> list[tuple[str, str, str]]:
+    """(code, what it is about, what it says), by code."""
+    found: dict[str, tuple[str, str]] = {}
+    for room, about in _ABOUT.items():
+        for path in sorted((SOURCE / room).rglob("*.py")):
+            for code, said in _notices(ast.parse(path.read_text("utf-8"))):
+                known = found.get(code)
+                if known is None or (said and not known[1]):
+                    found[code] = (about, said)
+    _refuse_unknown(NOTICES, found)
+    return [(f"`{code}`", about, NOTICES.get(code) or said) for code, (about, said) in sorted(found.items())]
+
+
+def error_codes() -> list[tuple[str, str]]:
+    """(code, what it says) of errored verdicts, by code."""
+    found: dict[str, str] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for code, said in _errors(ast.parse(path.read_text("utf-8"))):
+            found[code] = found.get(code) or said
+    _refuse_unknown(ERRORS, found)
+    return [(f"`{code}`", ERRORS.get(code) or said) for code, said in sorted(found.items())]
+
+
+def _refuse_unknown(described: dict[str, str], found: object) -> None:
+    gone = [code for code in described if code not in found]  # type: ignore[operator]
+    if gone:
+        raise SystemExit(f"scripts/docs_meanings.py describes codes that the source no longer has: {', '.join(gone)}")
+
+
+def _notices(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = _called(node)
+            if name == "notice" and len(node.args) > 1:
+                yield from _pair(node.args[0], node.args[1])
+            elif name in ("ScoreNotice", "Notice"):
+                given = {keyword.arg: keyword.value for keyword in node.keywords}
+                if "code" in given and "detail" in given:
+                    yield from _pair(given["code"], given["detail"])
+        elif isinstance(node, ast.Tuple) and len(node.elts) == 2 and _text(node.elts[1]).endswith("."):
+            yield from _pair(node.elts[0], node.elts[1])
+
+
+def _errors(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _called(node) in ("GraderError", "Errored", "_error"):
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            code = given.get("code") or given.get("error")
+            said = node.args[0] if node.args else given.get("reason")
+            if code is not None and isinstance(code, ast.Constant):
+                yield from _pair(code, said)
+            elif _called(node) == "_error" and len(node.args) > 4:
+                yield from _pair(node.args[3], None)
+        elif isinstance(node, ast.FunctionDef) and node.name == "_score_problem":
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Tuple) and len(inner.elts) == 2:
+                    yield from _pair(inner.elts[0], inner.elts[1])
+
+
+def _pair(code: ast.expr, said: ast.expr | None) -> Iterator[tuple[str, str]]:
+    if isinstance(code, ast.Constant) and isinstance(code.value, str) and _CODE.fullmatch(code.value):
+        yield code.value, _text(said)
+
+
+def _text(node: ast.expr | None) -> str:
+    """A text of the source; what is filled in becomes `…`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+    return ""
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

@@ -1,0 +1,137 @@
+"""Runs the console blocks of the documentation in a folder of their own, as a reader would type them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+SECONDS = 120
+_OPTION = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
+_SOURCE = re.compile(r"(\S+) (from|shared): (\S+)")
+
+
+class Failure(Exception):
+    """An example that does not do what the page says."""
+
+
+class Show(NamedTuple):
+    """Which lines of an output a page shows; what is left out becomes `...`."""
+
+    head: int | None = None
+    first: str = ""
+    last: str = ""
+
+    @classmethod
+    def parsed(cls, text: str) -> Show:
+        """Of `head=12` or `from="text" to="text"`."""
+        found = {name: quoted or plain for name, quoted, plain in _OPTION.findall(text)}
+        if not found or set(found) - {"head", "from", "to"}:
+            raise Failure(f"`show: {text}` is not understood; write head=N, from=\"...\" or to=\"...\"")
+        return cls(int(found["head"]) if "head" in found else None, found.get("from", ""), found.get("to", ""))
+
+    def of(self, lines: list[str]) -> list[str]:
+        """The lines to show."""
+        start = self._find(lines, self.first, 0) if self.first else 0
+        end = self._find(lines, self.last, start) + 1 if self.last else len(lines)
+        if self.head is not None:
+            end = min(end, start + self.head)
+        return [*(["..."] if start else []), *lines[start:end], *(["..."] if end < len(lines) else [])]
+
+    @staticmethod
+    def _find(lines: list[str], text: str, start: int) -> int:
+        for index in range(start, len(lines)):
+            if text in lines[index]:
+                return index
+        raise Failure(f"no line of the output holds {text!r}:\n" + "\n".join(lines))
+
+
+class Folder:
+    """The folder that the examples of one page run in."""
+
+    def __init__(self, path: Path, root: Path) -> None:
+        self.path = path / "here"
+        self._root = root
+        self._absent: set[str] = set()
+        self._commands = path / "bin"
+        for folder in (self.path, self._commands):
+            folder.mkdir()
+        for name, command in (("steelyard", "-m steelyard "), ("python", "")):
+            script = self._commands / name
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {command}"$@"\n')
+            script.chmod(0o755)
+
+    def add(self, name: str, text: str) -> None:
+        """A file of the example."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    def add_all(self, files: Mapping[str, str]) -> None:
+        """Several files."""
+        for name, text in files.items():
+            self.add(name, text)
+
+    def add_named(self, value: str) -> str:
+        """Copy the file that a directive names; the name alone means that a block follows, and is given back."""
+        source = _SOURCE.fullmatch(value)
+        if source is None:
+            return value
+        name, kind, place = source.groups()
+        if kind == "from":
+            shutil.copy(self._root / "src" / "steelyard" / "bundled" / place, self.path / name)
+        elif (self._root.parent / "shared").is_dir():
+            shutil.copy(self._root.parent / "shared" / place, self.path / name)
+        else:
+            self._absent.add(name)
+        return ""
+
+    def lacks_shared(self, body: list[str]) -> bool:
+        """Whether a command reads a file of the shared data, which is not there."""
+        return any(line.startswith("$ ") and name in line for line in body for name in self._absent)
+
+    def run(self, body: list[str], show: Show) -> list[str]:
+        """The block with fresh outputs. Raises `Failure` for an exit code that the page does not show."""
+        commands = list(_commands(body))
+        if not commands:
+            raise Failure("a console block without a command; its commands start with `$ `")
+        lines: list[str] = []
+        code = 0
+        for index, command in enumerate(commands):
+            lines += command.split("\n")
+            if command == "$ echo $?":
+                lines.append(str(code))
+                continue
+            code, output = self._execute(command.removeprefix("$ "))
+            announced = index + 1 < len(commands) and commands[index + 1] == "$ echo $?"
+            if code != 0 and not announced:
+                raise Failure(f"{command!r} exited {code}, and the page does not say so:\n" + "\n".join(output))
+            lines += show.of(output)
+        return lines
+
+    def _execute(self, command: str) -> tuple[int, list[str]]:
+        environment = {
+            "PATH": f"{self._commands}:/usr/local/bin:/usr/bin:/bin", "HOME": str(self.path), "LC_ALL": "C.UTF-8",
+            "PYTHONUTF8": "1", "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "COLUMNS": "80", "NO_COLOR": "1",
+        }  # fmt: skip
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.path, env=environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, check=False,
+        )  # fmt: skip
+        text = done.stdout.decode("utf-8").rstrip()
+        return done.returncode, [line.rstrip() for line in text.split("\n")] if text else []
+
+
+def _commands(body: list[str]) -> Iterator[str]:
+    """The commands of a block, continuation lines joined by newlines."""
+    lines = iter(body)
+    for line in lines:
+        if line.startswith("$ "):
+            while line.endswith("\\"):
+                line += "\n" + next(lines)
+            yield line
