@@ -157,7 +157,9 @@ def main(arguments: list[str]) -> int:
     """0 when all is fresh (or was written), 1 otherwise."""
     parser = argparse.ArgumentParser(description="Renew or check the documentation.")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
-    parser.add_argument("pages", nargs="*", type=Path, help="only these pages (default: all, and the pictures)")
+    parser.add_argument(
+        "pages", nargs="*", type=Path, help="only these pages (default: all, and the pictures)"
+    )
     chosen = parser.parse_args(arguments)
     fresh = True
     try:

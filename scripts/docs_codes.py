@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 from docs_meanings import ERRORS, NOTICES
+from docs_run import Failure
+
 from steelyard import errors
 
 SOURCE = Path(inspect.getfile(errors)).parent
@@ -39,17 +41,19 @@ def error_codes() -> list[tuple[str, str]]:
     return [(f"`{code}`", ERRORS.get(code) or said) for code, said in sorted(found.items())]
 
 
-def _refuse_unknown(described: dict[str, str], found: object) -> None:
-    gone = [code for code in described if code not in found]  # type: ignore[operator]
+def _refuse_unknown(described: dict[str, str], found: Container[str]) -> None:
+    gone = [code for code in described if code not in found]
     if gone:
-        raise SystemExit(f"scripts/docs_meanings.py describes codes that the source no longer has: {', '.join(gone)}")
+        raise Failure(
+            f"scripts/docs_meanings.py describes codes that the source no longer has: {', '.join(gone)}"
+        )
 
 
 def _notices(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = _called(node)
-            if name == "notice" and len(node.args) > 1:
+            if len(node.args) > 1 and (name == "notice" or _text(node.args[1]).endswith(".")):
                 yield from _pair(node.args[0], node.args[1])
             elif name in ("ScoreNotice", "Notice"):
                 given = {keyword.arg: keyword.value for keyword in node.keywords}

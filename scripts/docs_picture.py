@@ -23,7 +23,7 @@ LAST = "code checks:"
 
 _PIECES = re.compile(r"[─]+|[├┤●✗✓]|[^─├┤●✗✓ ]+(?: [^─├┤●✗✓ ]+)*")
 _WORDS = re.compile(r"\b(FAIL|PASS|INCOMPLETE)$")
-_HEADING = re.compile(r"^(completion|correctness|authority|grounding|why not complete)\b")
+_HEADING = re.compile(r"(?P<name>\S+) +[\d.]+ % |why not complete$|complete, but$")
 
 
 def scoreboard() -> str:
@@ -44,7 +44,7 @@ def picture(lines: list[str]) -> str:
         f'viewBox="0 0 {width} {height}" role="img">',
         "<title>The scoreboard that steelyard demo prints</title>",
         f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8" fill="{PAPER}" stroke="{EDGE}"/>',
-        '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, \'DejaVu Sans Mono\', monospace" '
+        "<g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" "
         f'font-size="{SIZE}" fill="{INK}" xml:space="preserve">',
     ]
     for number, line in enumerate(lines):
@@ -55,7 +55,8 @@ def picture(lines: list[str]) -> str:
 def _line(line: str, top: float) -> Iterator[str]:
     middle, base = top + HEIGHT / 2, top + HEIGHT * 0.72
     bars = [match.start() for match in re.finditer("[├┤]", line)]
-    for match in _PIECES.finditer(line):
+    dots_last = sorted(_PIECES.finditer(line), key=lambda match: match.group() == "●")
+    for match in dots_last:
         text, start = match.group(), match.start()
         left, right = MARGIN + start * WIDTH, MARGIN + match.end() * WIDTH
         centre = (left + right) / 2
@@ -77,7 +78,9 @@ def _words(line: str, text: str, left: float, base: float) -> Iterator[str]:
         return
     decision = _WORDS.search(text) if line.endswith(text) and "standard" in line else None
     if decision is None:
-        yield _text(text, left, base, FAINT if text.startswith("$ ") else INK, bold=bool(_heading(line, text)))
+        yield _text(
+            text, left, base, FAINT if text.startswith("$ ") else INK, bold=bool(_heading(line, text))
+        )
         return
     before = text[: decision.start()].rstrip()
     if before:
@@ -87,7 +90,8 @@ def _words(line: str, text: str, left: float, base: float) -> Iterator[str]:
 
 
 def _heading(line: str, text: str) -> bool:
-    return line.startswith(text) and bool(_HEADING.match(text)) and " " not in text.removeprefix("why not complete")
+    matched = _HEADING.match(line)
+    return matched is not None and text == (matched["name"] or line)
 
 
 def _text(text: str, left: float, base: float, colour: str, *, bold: bool = False) -> str:

@@ -15,10 +15,10 @@ from typing import Any
 
 import click
 import msgspec
-
 from docs_codes import error_codes, notice_codes
 from docs_meanings import MEANINGS
 from docs_run import Failure
+
 from steelyard import errors
 from steelyard.cli import cli
 from steelyard.model import checks, standard, table, verdict
@@ -39,7 +39,9 @@ def part(name: str) -> str:
 
 def difference(before: str, after: str) -> str:
     """What would change, as a short diff."""
-    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), "as it stands", "as it should be", lineterm="", n=1)
+    lines = difflib.unified_diff(
+        before.split("\n"), after.split("\n"), "as it stands", "as it should be", lineterm="", n=1
+    )
     return "\n".join(list(lines)[:60])
 
 
@@ -49,7 +51,9 @@ def difference(before: str, after: str) -> str:
 def _help(verb: str) -> str:
     command = cli.commands[verb] if verb else cli
     name = f"steelyard {verb}".strip()
-    context = click.Context(command, info_name=name, max_content_width=80, terminal_width=80, help_option_names=["-h", "--help"])
+    context = click.Context(
+        command, info_name=name, max_content_width=80, terminal_width=80, help_option_names=["-h", "--help"]
+    )
     return "```text\n" + "\n".join(line.rstrip() for line in command.get_help(context).split("\n")) + "\n```"
 
 
@@ -89,7 +93,9 @@ def _fields(name: str) -> str:
     rows = list(_rows(kind))
     columns = ("key", "value", "default", "meaning")
     if home is table:
-        return f"{heading}\n\n" + _table(("key", "value", "meaning"), ((row[0], row[1], row[3]) for row in rows))
+        return f"{heading}\n\n" + _table(
+            ("key", "value", "meaning"), ((row[0], row[1], row[3]) for row in rows)
+        )
     return f"{heading}\n\n" + _table(columns, rows)
 
 
@@ -98,8 +104,12 @@ def _rows(kind: type[msgspec.Struct]) -> Iterator[tuple[str, str, str, str]]:
     hints = typing.get_type_hints(kind, include_extras=True)
     for field in msgspec.structs.fields(kind):
         meaning = said.get(field.name) or MEANINGS.get(f"{kind.__name__}.{field.encode_name}", "")
+        if field.name == "of":
+            meaning = "which value is read, see [selectors](#what-a-check-reads)"
         if not meaning and kind.__module__ == shapes.__name__:
-            raise Failure(f"no meaning for {kind.__name__}.{field.encode_name}; add it to scripts/docs_meanings.py")
+            raise Failure(
+                f"no meaning for {kind.__name__}.{field.encode_name}; add it to scripts/docs_meanings.py"
+            )
         yield f"`{field.encode_name}`", _type(hints[field.name]), _default(field), meaning
 
 
@@ -151,7 +161,11 @@ def _attribute_docs(kind: type) -> dict[str, str]:
     assert isinstance(body, ast.ClassDef)
     found: dict[str, str] = {}
     for field, after in zip(body.body, body.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(after, ast.Expr)
+        ):
             if isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
                 found[field.target.id] = " ".join(after.value.value.split())
     return found

@@ -32,8 +32,10 @@ class Show(NamedTuple):
         """Of `head=12` or `from="text" to="text"`."""
         found = {name: quoted or plain for name, quoted, plain in _OPTION.findall(text)}
         if not found or set(found) - {"head", "from", "to"}:
-            raise Failure(f"`show: {text}` is not understood; write head=N, from=\"...\" or to=\"...\"")
-        return cls(int(found["head"]) if "head" in found else None, found.get("from", ""), found.get("to", ""))
+            raise Failure(f'`show: {text}` is not understood; write head=N, from="..." or to="..."')
+        return cls(
+            int(found["head"]) if "head" in found else None, found.get("from", ""), found.get("to", "")
+        )
 
     def of(self, lines: list[str]) -> list[str]:
         """The lines to show."""
@@ -96,8 +98,10 @@ class Folder:
         return any(line.startswith("$ ") and name in line for line in body for name in self._absent)
 
     def run(self, body: list[str], show: Show) -> list[str]:
-        """The block with fresh outputs. Raises `Failure` for an exit code that the page does not show."""
-        commands = list(_commands(body))
+        """The block with fresh outputs. An exit code is the page's claim: another one is a `Failure`, never rewritten."""
+        found = list(_commands(body))
+        commands = [command for command, _ in found]
+        claimed = {index: shown for index, (_, shown) in enumerate(found)}
         if not commands:
             raise Failure("a console block without a command; its commands start with `$ `")
         lines: list[str] = []
@@ -105,12 +109,18 @@ class Folder:
         for index, command in enumerate(commands):
             lines += command.split("\n")
             if command == "$ echo $?":
+                if str(code) != claimed.get(index):
+                    raise Failure(
+                        f"{commands[index - 1]!r} exited {code}, and the page says {claimed.get(index)}"
+                    )
                 lines.append(str(code))
                 continue
             code, output = self._execute(command.removeprefix("$ "))
             announced = index + 1 < len(commands) and commands[index + 1] == "$ echo $?"
             if code != 0 and not announced:
-                raise Failure(f"{command!r} exited {code}, and the page does not say so:\n" + "\n".join(output))
+                raise Failure(
+                    f"{command!r} exited {code}, and the page does not say so:\n" + "\n".join(output)
+                )
             lines += show.of(output)
         return lines
 
@@ -127,11 +137,16 @@ class Folder:
         return done.returncode, [line.rstrip() for line in text.split("\n")] if text else []
 
 
-def _commands(body: list[str]) -> Iterator[str]:
-    """The commands of a block, continuation lines joined by newlines."""
-    lines = iter(body)
-    for line in lines:
-        if line.startswith("$ "):
-            while line.endswith("\\"):
-                line += "\n" + next(lines)
-            yield line
+def _commands(body: list[str]) -> Iterator[tuple[str, str]]:
+    """The commands of a block, continuation lines joined by newlines, each with the line that follows it."""
+    lines = [*body, ""]
+    at = 0
+    while at < len(body):
+        command = lines[at]
+        at += 1
+        if not command.startswith("$ "):
+            continue
+        while command.endswith("\\") and at < len(body):
+            command += "\n" + lines[at]
+            at += 1
+        yield command, lines[at]

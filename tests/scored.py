@@ -21,7 +21,14 @@ def criterion(name: str, dimension: str = "correctness", **settings: Any) -> dic
     built_in = ("correctness", "authority", "process", "efficiency")
     layer = {} if dimension in built_in else {"layer": "process"}
     rule = f"The result MUST satisfy {name}."
-    return {"id": name, "dimension": dimension, "rule": rule, "check": {"kind": "recorded"}, **layer, **settings}
+    return {
+        "id": name,
+        "dimension": dimension,
+        "rule": rule,
+        "check": {"kind": "recorded"},
+        **layer,
+        **settings,
+    }
 
 
 def task(name: str, *criteria: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
@@ -34,7 +41,13 @@ def suite(*tasks: Mapping[str, Any], **settings: Any) -> Suite:
     built_in = ("correctness", "authority", "process", "efficiency")
     used = {entry["dimension"] for each in tasks for entry in each["criteria"]}
     dimensions = {name: DEFINITION for name in sorted(used) if name not in built_in}
-    value = {"schema": "suite/1", "name": "test", "owner": "jo@example.com", "dimensions": dimensions, "tasks": list(tasks)}
+    value = {
+        "schema": "suite/1",
+        "name": "test",
+        "owner": "jo@example.com",
+        "dimensions": dimensions,
+        "tasks": list(tasks),
+    }
     text = json.dumps({**value, **settings})
     return parse_suite(text.encode(), name="test.json", format="json", folder=".")
 

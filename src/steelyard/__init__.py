@@ -1,10 +1,10 @@
 """Steelyard weighs what an agent did against a standard that was fixed before the run.
 
-    import steelyard as sy
+import steelyard as sy
 
-    suite = sy.load_suite("suite.yaml")
-    run = sy.grade(suite, sy.read_traces("traces.jsonl"))
-    run.scores.completion.value
+suite = sy.load_suite("suite.yaml")
+run = sy.grade(suite, sy.read_traces("traces.jsonl"))
+run.scores.completion.value
 """
 
 from __future__ import annotations

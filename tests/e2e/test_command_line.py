@@ -61,11 +61,18 @@ def recording(folder: Path, *lines: object, name: str = "answers.jsonl") -> str:
 
 
 def said(task: str, answer: object, *calls: str, **more: object) -> dict[str, object]:
-    tools = [{"id": f"c{n}", "type": "function", "function": {"name": call, "arguments": "{}"}} for n, call in enumerate(calls)]
+    tools = [
+        {"id": f"c{n}", "type": "function", "function": {"name": call, "arguments": "{}"}}
+        for n, call in enumerate(calls)
+    ]
     called = [{"role": "assistant", "content": None, "tool_calls": tools}] if tools else []
     replies = [{"role": "tool", "tool_call_id": f"c{n}", "content": "ok"} for n in range(len(tools))]
     user = {"role": "user", "content": f"Tell me about {task}."}
-    return {"task_id": task, "messages": [user, *called, *replies, {"role": "assistant", "content": answer}], **more}
+    return {
+        "task_id": task,
+        "messages": [user, *called, *replies, {"role": "assistant", "content": answer}],
+        **more,
+    }
 
 
 RIGHT = (said("france", "Paris"), said("italy", "Rome"))
@@ -74,7 +81,11 @@ RUNS = {
     "one fails": ((said("france", "Paris"), said("italy", "Milan")), 1, "FAIL"),
     "a gate fails": ((said("france", "Paris", "delete_map"), said("italy", "Rome")), 1, "FAIL"),
     "a trace is missing": ((said("france", "Paris"),), 3, "INCOMPLETE"),
-    "a trial ended by a fault": ((*RIGHT[:1], said("italy", "Rome", ended_by="infrastructure_fault")), 3, "INCOMPLETE"),
+    "a trial ended by a fault": (
+        (*RIGHT[:1], said("italy", "Rome", ended_by="infrastructure_fault")),
+        3,
+        "INCOMPLETE",
+    ),
 }
 
 
@@ -118,7 +129,10 @@ NOTHING = {
     "a binary trace file": (("grade", "capitals.yaml", "noise.bin"), 2),
     "an unknown format": (("grade", "capitals.yaml", "strange.json"), 2),
     "unreadable rows": (("score", "capitals.yaml", "noise.bin"), 2),
-    "a report that cannot be written": (("grade", "capitals.yaml", "answers.jsonl", "--junit", "no/such/folder/r.xml"), 2),
+    "a report that cannot be written": (
+        ("grade", "capitals.yaml", "answers.jsonl", "--junit", "no/such/folder/r.xml"),
+        2,
+    ),
     "an unknown verb": (("grad", "capitals.yaml"), 2),
     "a what-if of an unknown task": (("whatif", "capitals.yaml", "rows.jsonl", "--set", "frence/C1=1"), 2),
     "a what-if without a change": (("whatif", "capitals.yaml", "rows.jsonl"), 2),
@@ -130,7 +144,9 @@ def test_nothing_evaluated_and_broken_input_say_so(case: str, folder: Path, stee
     """Q18: one readable sentence, a code that is neither 0 nor 1, no traceback, nothing on stdout."""
     recording(folder, *RIGHT)
     recording(folder, said("spain", "Madrid"), name="other.jsonl")
-    recording(folder, {"task": "france", "criterion": "C1", "status": "graded", "score": 1}, name="rows.jsonl")
+    recording(
+        folder, {"task": "france", "criterion": "C1", "status": "graded", "score": 1}, name="rows.jsonl"
+    )
     (folder / "empty.jsonl").write_text("")
     (folder / "nothing").mkdir()
     (folder / "hollow.yaml").write_text(SUITE.split("tasks:")[0] + "tasks: []\n")
@@ -190,9 +206,13 @@ def test_a_cut_last_line_is_named_and_leaves_the_run_incomplete(folder: Path, st
 
 
 @pytest.mark.parametrize("answer", ["", "   ", None])
-def test_an_empty_reply_fails_its_own_criterion_only(answer: object, folder: Path, steelyard: Command) -> None:
+def test_an_empty_reply_fails_its_own_criterion_only(
+    answer: object, folder: Path, steelyard: Command
+) -> None:
     """Q33: an empty last message is graded as what it is; the other tasks are unaffected."""
-    done = steelyard("grade", "capitals.yaml", recording(folder, said("france", answer), said("italy", "Rome")), "--json")
+    done = steelyard(
+        "grade", "capitals.yaml", recording(folder, said("france", answer), said("italy", "Rome")), "--json"
+    )
     found = json.loads(done.stdout)
     by_task = {task["id"]: task["trials"][0]["criteria"][0] for task in found["tasks"]}
     assert by_task["france"]["outcome"] in ("fail", "unknown")
@@ -226,7 +246,9 @@ def test_an_interrupt_is_130(folder: Path) -> None:
 
 
 def test_plain_ascii_where_the_terminal_has_no_utf8(folder: Path, steelyard: Command) -> None:
-    done = steelyard("grade", "capitals.yaml", recording(folder, *RIGHT), PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    done = steelyard(
+        "grade", "capitals.yaml", recording(folder, *RIGHT), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
+    )
     assert done.returncode == 0
     assert done.stdout.isascii()
 

@@ -82,7 +82,13 @@ def cases(draw: st.DrawFn) -> tuple[Suite, list[dict[str, Any]]]:
             rows.append({**row, "score": draw(st.sampled_from(SCORES))} if status == "graded" else row)
     for task in standard.tasks:
         if draw(st.integers(0, 5)) == 0:
-            rows.append({"task": task.id, "trial": 1, "ended_by": draw(st.sampled_from(("infrastructure_fault", "max_turns")))})
+            rows.append(
+                {
+                    "task": task.id,
+                    "trial": 1,
+                    "ended_by": draw(st.sampled_from(("infrastructure_fault", "max_turns"))),
+                }
+            )
     return standard, rows
 
 
@@ -119,7 +125,10 @@ def test_law_2_losing_a_verdict_never_raises_low_nor_lowers_high(
     lost = {**rows[place], "status": turned, "score": None}
     after_rows = [*rows[:place], *([] if turned == "removed" else [lost]), *rows[place + 1 :]]
     keep_trial = [{"task": lost["task"], "trial": lost["trial"]}]
-    has_trial_row = any("criterion" not in row and row["task"] == lost["task"] and row["trial"] == lost["trial"] for row in rows)
+    has_trial_row = any(
+        "criterion" not in row and row["task"] == lost["task"] and row["trial"] == lost["trial"]
+        for row in rows
+    )
     extra = [] if has_trial_row else keep_trial
     before, after = scored(standard, [*rows, *extra]), scored(standard, [*after_rows, *extra])
     for name, entry in averages(before).items():
@@ -143,7 +152,11 @@ def test_law_3_order_changes_nothing(case: tuple[Suite, list[dict[str, Any]]], r
     tasks = list(standard.tasks)
     rng.shuffle(tasks)
     moved = scored(msgspec.structs.replace(standard, tasks=tuple(tasks)), rows)
-    assert (moved.dimensions, moved.layers, moved.completion) == (table.dimensions, table.layers, table.completion)
+    assert (moved.dimensions, moved.layers, moved.completion) == (
+        table.dimensions,
+        table.layers,
+        table.completion,
+    )
     assert {task.id: task for task in moved.tasks} == {task.id: task for task in table.tasks}
 
 
@@ -180,7 +193,9 @@ def numbers(value: Any) -> Iterator[float]:
 
 
 @given(cases())
-def test_law_5_every_number_is_finite_in_range_and_has_its_count(case: tuple[Suite, list[dict[str, Any]]]) -> None:
+def test_law_5_every_number_is_finite_in_range_and_has_its_count(
+    case: tuple[Suite, list[dict[str, Any]]],
+) -> None:
     table = scored(*case)
     assert all(math.isfinite(number) for number in numbers(msgspec.to_builtins(table)))
     for name, entry in averages(table).items():
@@ -191,7 +206,11 @@ def test_law_5_every_number_is_finite_in_range_and_has_its_count(case: tuple[Sui
             assert entry.value == (entry.low if entry.n_verdicts and entry.n_tasks else entry.value)
         ci = entry.ci
         if ci is not None and ci.low is not None and ci.high is not None and entry.low is not None:
-            assert 0.0 <= ci.low <= entry.low + 1e-12 and entry.high is not None and entry.high - 1e-12 <= ci.high <= 1.0
+            assert (
+                0.0 <= ci.low <= entry.low + 1e-12
+                and entry.high is not None
+                and entry.high - 1e-12 <= ci.high <= 1.0
+            )
     assert 0.0 <= table.completion.low <= table.completion.high <= 1.0
 
 
@@ -202,7 +221,9 @@ def test_law_6_the_same_rows_score_the_same_bit_for_bit(case: tuple[Suite, list[
 
 
 @given(cases(), st.integers(0, 3))
-def test_law_7_another_check_changes_no_other_tasks_vote(case: tuple[Suite, list[dict[str, Any]]], place: int) -> None:
+def test_law_7_another_check_changes_no_other_tasks_vote(
+    case: tuple[Suite, list[dict[str, Any]]], place: int
+) -> None:
     standard, rows = case
     chosen = standard.tasks[place % len(standard.tasks)]
     extra = msgspec.structs.replace(chosen.criteria[0], id="EXTRA", needs=())
@@ -235,7 +256,9 @@ def test_headlines_equal_exact_fractions(case: tuple[Suite, list[dict[str, Any]]
     value = Fraction(0)
     for task in table.tasks:
         counted = [trial for trial in task.trials if trial.counted]
-        value += shares[task.id] / total * Fraction(sum(bool(trial.complete) for trial in counted), len(counted))
+        value += (
+            shares[task.id] / total * Fraction(sum(bool(trial.complete) for trial in counted), len(counted))
+        )
     assert abs(float(value) - table.completion.value) < 1e-12
 
 

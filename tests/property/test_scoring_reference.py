@@ -6,15 +6,15 @@ import json
 import random
 
 import pytest
+from tests.reference.compare import differences
+from tests.reference.generate import random_case, row_line
+from tests.reference.scorer import score as reference
 
 from steelyard.app.run import Run
 from steelyard.grading.rows import read_row
 from steelyard.model.trace import Quarantined
 from steelyard.report import score_json
 from steelyard.standards import parse_suite
-from tests.reference.compare import differences
-from tests.reference.generate import random_case, row_line
-from tests.reference.scorer import score as reference
 
 CASES_PER_SEED = 60
 OTHER_SHAPE = (".pass_hat_k.", ".pass_at_k.", ".completion.always", ".fault", "trials.None")
@@ -34,7 +34,9 @@ def test_scores_agree_with_the_reference(seed: int) -> None:
         standard = parse_suite(text, name="random.json", format="json", folder=".")
         read = [read_row(f"rows:{line}", row_line(row).encode()) for line, row in enumerate(rows)]
         run = Run(suite=standard, rows=[row for row in read if not isinstance(row, Quarantined)], full=True)
-        found = list(filter(_difference, differences(expected, json.loads(score_json(run.scores, full=True)))))
+        found = list(
+            filter(_difference, differences(expected, json.loads(score_json(run.scores, full=True))))
+        )
         assert not found, f"seed {seed * 100_000 + number}: {found[:5]}"
         if run.scores.exit_code != 4:  # nothing evaluated has its own code here; the reference leaves it out
             assert run.scores.exit_code == expected["exit_code"], f"seed {seed * 100_000 + number}"

@@ -59,9 +59,14 @@ def contents(draw: st.DrawFn) -> dict[str, Any]:
             for i, criterion in enumerate(ids)
         ]
         task = {
-            "id": name, "prompt": draw(words), "criteria": criteria, "tags": draw(st.dictionaries(words, words, max_size=2)),
-            "weight": draw(amounts), "trials": draw(st.integers(1, 9)), "facts": {draw(words): {"data": draw(jsons)}},
-        }  # fmt: skip
+            "id": name,
+            "prompt": draw(words),
+            "criteria": criteria,
+            "tags": draw(st.dictionaries(words, words, max_size=2)),
+            "weight": draw(amounts),
+            "trials": draw(st.integers(1, 9)),
+            "facts": {draw(words): {"data": draw(jsons)}},
+        }
         tasks.append(task)
     return {"schema": "suite/1", "name": draw(words), "owner": draw(words), "tasks": tasks}
 
@@ -196,13 +201,54 @@ def test_no_bytes_raise_anything_but_the_librarys_errors(data: bytes, form: str)
 
 FRAGMENTS = st.lists(
     st.sampled_from(
-        ["schema: suite/1\n", "name: a\n", "owner: b\n", "tasks:\n", "  - id: x\n", "    prompt: p\n", "    criteria:\n",
-         "      - {", "id: C1, ", "use: r, ", "dimension: correctness, ", "rule: MUST, ", "check: {kind: ", "equals, ", "expr, ",
-         "value: ", "expr: ", "1", "}", "[", "]", "&a ", "*a", "!!int ", "? ", ": ", "|\n", "'", '"', "<<: ", "---\n", "\t",
-         "weights: ", "tasks_from: ", "when: ", "(" * 300, "not " * 2000, "\u2028", "\ufeff", "%YAML 1.1\n", "#", "\\", "\x07"]
+        [
+            "schema: suite/1\n",
+            "name: a\n",
+            "owner: b\n",
+            "tasks:\n",
+            "  - id: x\n",
+            "    prompt: p\n",
+            "    criteria:\n",
+            "      - {",
+            "id: C1, ",
+            "use: r, ",
+            "dimension: correctness, ",
+            "rule: MUST, ",
+            "check: {kind: ",
+            "equals, ",
+            "expr, ",
+            "value: ",
+            "expr: ",
+            "1",
+            "}",
+            "[",
+            "]",
+            "&a ",
+            "*a",
+            "!!int ",
+            "? ",
+            ": ",
+            "|\n",
+            "'",
+            '"',
+            "<<: ",
+            "---\n",
+            "\t",
+            "weights: ",
+            "tasks_from: ",
+            "when: ",
+            "(" * 300,
+            "not " * 2000,
+            "\u2028",
+            "\ufeff",
+            "%YAML 1.1\n",
+            "#",
+            "\\",
+            "\x07",
+        ]
     ),
     max_size=30,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 @given(FRAGMENTS, st.sampled_from(["yaml", "json", "toml"]))

@@ -44,11 +44,15 @@ def grade_tau2(
 
     suite = build_from_files({str(path): _document(path) for path in paths}, gates=gates)
     kept: list[Trace] = []
-    run = grade(suite, watched(read_traces(paths), kept), only=only, limit=limit, progress=progress, full=True)
+    run = grade(
+        suite, watched(read_traces(paths), kept), only=only, limit=limit, progress=progress, full=True
+    )
     audit = cross_check(run.scores, kept)
     built = [ScoreNotice(code="standard", detail=text) for text in suite.notices]
     kept_notices = [notice for notice in run.notices if notice.code != "standard"]
-    return Run(suite=run.suite, rows=run.rows, lost=run.lost, notices=(*audit, *kept_notices, *built), full=full)
+    return Run(
+        suite=run.suite, rows=run.rows, lost=run.lost, notices=(*audit, *kept_notices, *built), full=full
+    )
 
 
 def _document(path: str | Path) -> Any:
@@ -57,6 +61,8 @@ def _document(path: str | Path) -> Any:
 
     for record in read_records(str(path)):
         if isinstance(record, Quarantined):
-            raise InputError(f"{record.where}: {record.reason} A tau2 or tau-bench file is one JSON document.")
+            raise InputError(
+                f"{record.where}: {record.reason} A tau2 or tau-bench file is one JSON document."
+            )
         return record.value
     raise InputError(f"{path} is empty; a tau2 or tau-bench file is one JSON document")

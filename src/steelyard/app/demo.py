@@ -27,7 +27,9 @@ QUESTIONS = (
 )
 
 
-def demo_epilogue(main: Run, lucky: Run, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+def demo_epilogue(
+    main: Run, lucky: Run, *, width: int = 80, color: bool = False, unicode: bool = True
+) -> str:
     """The lines below the demo's scoreboard."""
     from steelyard.report.text import Pen
 

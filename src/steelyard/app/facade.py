@@ -11,8 +11,9 @@ import msgspec
 
 from steelyard.app.files import read_row_file
 from steelyard.app.run import Run
-from steelyard.errors import InputError, NothingEvaluatedError, SteelyardError
+from steelyard.errors import InputError, NothingEvaluatedError, SteelyardError, UsageError
 from steelyard.grading import Engine, RecordedRows
+from steelyard.grading.recorded import lost_notices
 from steelyard.grading.rows import Row
 from steelyard.model.standard import Suite, Task
 from steelyard.model.table import ScoreNotice
@@ -75,7 +76,7 @@ def grade(
         read_file=lambda name: read_row_file(_beside(suite, name)),
     )
     chosen = {task.id for task in suite.tasks}
-    left_out = frozenset(task.id for task in everything.tasks if task.id not in chosen)
+    left_out = [task for task in everything.tasks if task.id not in chosen]
     engine = Engine(suite, grader_for=grader_for, recorded=book, left_out=left_out)
     rows: list[Row] = []
     expected = sum(task.trials or 1 for task in suite.tasks)
@@ -86,7 +87,11 @@ def grade(
     if engine.graded_traces == 0:
         raise _nothing(suite, engine)
     return Run(
-        suite=suite, rows=rows, lost=(*engine.lost, *book.lost), notices=(*selection, *engine.notices(), *_about_standard(suite)), full=full
+        suite=suite,
+        rows=rows,
+        lost=(*engine.lost, *book.lost),
+        notices=(*selection, *engine.notices(), *_about_standard(suite)),
+        full=full,
     )
 
 
@@ -109,7 +114,8 @@ def _nothing(suite: Suite, engine: Engine) -> SteelyardError:
     if engine.lost:
         first = engine.lost[0]
         return InputError(f"no record could be read (first: {first.where}: {first.reason})")
-    return NothingEvaluatedError("nothing was evaluated: the input holds no traces")
+    chosen = " of the chosen tasks" if engine.left_out else ""
+    return NothingEvaluatedError(f"nothing was evaluated: the input holds no traces{chosen}")
 
 
 def _beside(suite: Suite, name: str) -> Path:
@@ -117,15 +123,21 @@ def _beside(suite: Suite, name: str) -> Path:
     folder = Path(suite.folder).resolve()
     path = (folder / name).resolve()
     if not path.is_relative_to(folder):
-        raise InputError(f"the suite names {name!r}, which is outside its folder; put the file beside the suite")
+        raise InputError(
+            f"the suite names {name!r}, which is outside its folder; put the file beside the suite"
+        )
     return path
 
 
-def select(suite: Suite, *, only: Sequence[str] = (), limit: int | None = None) -> tuple[Suite, tuple[ScoreNotice, ...]]:
+def select(
+    suite: Suite, *, only: Sequence[str] = (), limit: int | None = None
+) -> tuple[Suite, tuple[ScoreNotice, ...]]:
     """The part of a suite whose task ids match a pattern (`*` allowed) or tag (`kind=lookup`), at most `limit` tasks.
 
-    NothingEvaluatedError when nothing is left.
+    NothingEvaluatedError when nothing is left; UsageError for a negative limit.
     """
+    if limit is not None and limit < 0:
+        raise UsageError(f"a limit of {limit} tasks cannot be meant; give 1 or more")
     tasks = [task for task in suite.tasks if not only or any(_matches(task, pattern) for pattern in only)]
     if limit is not None:
         tasks = tasks[:limit]
@@ -136,7 +148,9 @@ def select(suite: Suite, *, only: Sequence[str] = (), limit: int | None = None) 
         )
     if len(tasks) == len(suite.tasks):
         return suite, ()
-    notice = ScoreNotice(code="selection", detail=f"only {len(tasks)} of {len(suite.tasks)} tasks were selected")
+    notice = ScoreNotice(
+        code="selection", detail=f"only {len(tasks)} of {len(suite.tasks)} tasks were selected"
+    )
     return msgspec.structs.replace(suite, tasks=tuple(tasks)), (notice,)
 
 
@@ -159,5 +173,5 @@ def score_rows(suite: Suite, rows: str | Path | Iterable[Row | Quarantined], *, 
             kept.append(row)
     if isinstance(rows, str | Path) and lost and not kept:
         raise InputError(f"{rows} holds no readable row (first: {lost[0].where}: {lost[0].reason})")
-    notices = [ScoreNotice(code="quarantined", detail=f"{entry.where}: {entry.reason}") for entry in lost[:20]]
+    notices = lost_notices(lost, "rows")
     return Run(suite=suite, rows=kept, lost=lost, notices=(*notices, *_about_standard(suite)), full=full)

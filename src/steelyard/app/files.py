@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from steelyard.errors import InputError, OutputError
 from steelyard.grading.rows import Row, read_rows, write_row
@@ -14,21 +16,37 @@ from steelyard.model.trace import Quarantined
 MOST_LINE = 64 * 1024 * 1024
 """Bytes of one line; a longer one is quarantined."""
 
+BOM = b"\xef\xbb\xbf"
+OPEN_STREAM = re.compile(r"/dev/(stdout|stderr|fd/[0-9]{1,4})")
+STREAM_NUMBERS = {"stdout": 1, "stderr": 2}
+
 
 def read_row_file(path: str | Path) -> Iterator[Row | Quarantined]:
     """Rows of a JSON Lines file. InputError when it cannot be opened; a bad line is quarantined."""
     name = str(path)
     try:
         with open(path, "rb") as file:
-            yield from read_rows(_lines(name, file))
+            for where, line in _lines(name, file):
+                if len(line) > MOST_LINE:
+                    yield Quarantined(where=where, reason=f"the line is longer than {MOST_LINE >> 20} MiB")
+                else:
+                    yield from read_rows([(where, line)])
     except OSError as error:
-        raise InputError(f"cannot read the rows in {name}: {error.strerror or error}; check the path") from error
+        raise InputError(
+            f"cannot read the rows in {name}: {error.strerror or error}; check the path"
+        ) from error
+    except ValueError as error:  # a path with a NUL character
+        raise InputError(f"cannot read the rows in {name!r}: {error}; check the path") from error
 
 
-def _lines(name: str, file: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
-    for number, line in enumerate(file, 1):
-        text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-        yield f"{name}:{number}", text if len(text) <= MOST_LINE else b"(a line over 64 MiB)"
+def _lines(name: str, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
+    """Numbered lines; of one that is too long only so much is kept as shows that it is."""
+    number = 0
+    while line := file.readline(MOST_LINE + 1):
+        number += 1
+        yield f"{name}:{number}", line.removeprefix(BOM) if number == 1 else line
+        while len(line) > MOST_LINE and not line.endswith(b"\n"):
+            line = file.readline(MOST_LINE + 1)
 
 
 def write_row_file(path: str | Path, rows: Iterable[Row | Quarantined]) -> None:
@@ -37,24 +55,44 @@ def write_row_file(path: str | Path, rows: Iterable[Row | Quarantined]) -> None:
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
-    """Replace a file at once. OutputError when it cannot be written; an older file then stays as it was."""
-    target = Path(path)
+    """Replace a file at once. OutputError when it cannot be written; an older file then stays as it was.
+
+    A file that stood there keeps its permissions, and a link stays a link: the file that it names is replaced. Pipes
+    and devices (`/dev/stdout`, whatever it is redirected to) are written to as they are.
+    """
     try:
-        if target.exists() and not target.is_file():  # a pipe or device: nothing to replace
+        stream = OPEN_STREAM.fullmatch(os.path.abspath(path))
+        target = Path(os.path.realpath(path))
+        if stream is not None:
+            _write_stream(STREAM_NUMBERS.get(stream[1]) or int(stream[1].rpartition("/")[2]), data)
+        elif target.exists() and not target.is_file():
             target.write_bytes(data)
-            return
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        reason = error.strerror or error
-        raise OutputError(f"cannot write {target}: {reason}; choose another place or free some space") from error
+        else:
+            _replace(target, data)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(
+            f"cannot write {path}: {reason}; choose another place or free some space"
+        ) from error
+
+
+def _write_stream(number: int, data: bytes) -> None:
+    """Through the stream that is open already: opening it by name again would start at its first byte."""
+    with os.fdopen(os.dup(number), "wb") as file:
+        file.write(data)
+
+
+def _replace(target: Path, data: bytes) -> None:
+    mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".steelyard-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def _umask() -> int:

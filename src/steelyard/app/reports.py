@@ -14,7 +14,9 @@ from steelyard.scoring import Change, parse_change
 
 
 def _rules(run: Run) -> dict[tuple[str, str], str]:
-    return {(task.id, criterion.id): criterion.rule for task in run.suite.tasks for criterion in task.criteria}
+    return {
+        (task.id, criterion.id): criterion.rule for task in run.suite.tasks for criterion in task.criteria
+    }
 
 
 def scoreboard(run: Run, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
@@ -55,7 +57,9 @@ def changes(
     return [parse_change(kind, text, run.suite) for kind, texts in kinds for text in texts]
 
 
-def whatif_board(before: Run, after: Run, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
+def whatif_board(
+    before: Run, after: Run, *, width: int = 80, color: bool = False, unicode: bool = True
+) -> str:
     """Each headline before and after."""
     from steelyard import report
 
@@ -75,7 +79,9 @@ def collect_traces(
             found.append(entry)
     if not found and not lost:
         asked = "" if task is None else f" of task {task!r}"
-        raise NothingEvaluatedError(f"no trace{asked} in {', '.join(map(str, files))}; leave --task and --trial out to see all")
+        raise NothingEvaluatedError(
+            f"no trace{asked} in {', '.join(map(str, files))}; leave --task and --trial out to see all"
+        )
     return found, lost
 
 

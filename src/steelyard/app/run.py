@@ -61,16 +61,22 @@ class Run:
 
         suite, rows = apply_changes(self.suite, self.rows, changes)
         changed = Run(suite=suite, rows=rows, lost=self.lost, notices=self.notices, full=self.full)
-        changed.scores = msgspec.structs.replace(changed.scores, whatif=tuple(change.text for change in changes))
+        changed.scores = msgspec.structs.replace(
+            changed.scores, whatif=tuple(change.text for change in changes)
+        )
         return changed
 
 
-def _with_losses(table: ScoreTable, lost: Sequence[Quarantined], notices: Sequence[ScoreNotice]) -> ScoreTable:
+def _with_losses(
+    table: ScoreTable, lost: Sequence[Quarantined], notices: Sequence[ScoreNotice]
+) -> ScoreTable:
     """A record that could not be read leaves a pass undecided; it never turns anything into a pass."""
     code, decision = table.exit_code, table.decision
     found = list(notices)
     if lost and code == 0:
         code, decision = 3, "INCOMPLETE"
-        detail = f"{len(lost)} records could not be read; what they held could have failed, so this is no pass"
+        detail = (
+            f"{len(lost)} records could not be read; what they held could have failed, so this is no pass"
+        )
         found.insert(0, ScoreNotice(code="lost_records", detail=detail))
     return msgspec.structs.replace(table, exit_code=code, decision=decision, notices=(*found, *table.notices))

@@ -19,10 +19,30 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("suite")
 @click.argument("traces", nargs=-1, required=True)
-@click.option("--recorded", multiple=True, metavar="FILE", cls=Flag, help="Verdict rows of people or judges (JSON Lines).")
-@click.option("--filter", "only", multiple=True, metavar="TASK|TAG=VALUE", cls=Flag, help="Only these tasks (* allowed).")
+@click.option(
+    "--recorded",
+    multiple=True,
+    metavar="FILE",
+    cls=Flag,
+    help="Verdict rows of people or judges (JSON Lines).",
+)
+@click.option(
+    "--filter",
+    "only",
+    multiple=True,
+    metavar="TASK|TAG=VALUE",
+    cls=Flag,
+    help="Only these tasks (* allowed).",
+)
 @click.option("--limit", type=click.IntRange(min=1), cls=Flag, help="Only the first N tasks.")
-@click.option("--gate", "gates", multiple=True, metavar="CRITERION", cls=Flag, help="tau2 only: make a process criterion a gate.")
+@click.option(
+    "--gate",
+    "gates",
+    multiple=True,
+    metavar="CRITERION",
+    cls=Flag,
+    help="tau2 only: make a process criterion a gate.",
+)
 @click.option("--trust-python", is_flag=True, cls=Flag, help="Allow SUITE to be a Python file; it is run.")
 @output_options
 @click.pass_context
@@ -46,10 +66,17 @@ def _run(suite: str, traces: tuple[str, ...], chosen: dict[str, Any], output: Ou
 
     if suite == "tau2" and not Path(suite).exists():
         return app.grade_tau2(
-            traces, gates=chosen["gates"], only=chosen["only"], limit=chosen["limit"], progress=update, full=output.full
+            traces,
+            gates=chosen["gates"],
+            only=chosen["only"],
+            limit=chosen["limit"],
+            progress=update,
+            full=output.full,
         )
     if chosen["gates"]:
-        raise UsageError("--gate works with `grade tau2`; in a suite file write `gate: true`, or ask `steelyard whatif`")
+        raise UsageError(
+            "--gate works with `grade tau2`; in a suite file write `gate: true`, or ask `steelyard whatif`"
+        )
     return app.grade(
         app.load_suite(suite, trust_python=chosen["trust_python"]), app.read_traces(traces),
         recorded=chosen["recorded"], only=chosen["only"], limit=chosen["limit"], progress=update, full=output.full,

@@ -16,9 +16,13 @@ FEW = 3
 @click.option("--task", metavar="ID", cls=Flag, help="Only traces of this task.")
 @click.option("--trial", type=int, metavar="N", cls=Flag, help="Only this trial.")
 @click.option("--json", "as_json", is_flag=True, cls=Flag, help="Print the traces as JSON.")
-@click.option("--full", is_flag=True, cls=Flag, help="Show long outputs whole, and every trace of a long file.")
+@click.option(
+    "--full", is_flag=True, cls=Flag, help="Show long outputs whole, and every trace of a long file."
+)
 @click.option("--no-color", is_flag=True, cls=Flag, help="No colour (also NO_COLOR).")
-def trace(files: tuple[str, ...], task: str | None, trial: int | None, as_json: bool, full: bool, no_color: bool) -> None:
+def trace(
+    files: tuple[str, ...], task: str | None, trial: int | None, as_json: bool, full: bool, no_color: bool
+) -> None:
     """Show the steps of recorded FILES with their ids, notices and fidelity."""
     from steelyard import app
 
@@ -26,5 +30,9 @@ def trace(files: tuple[str, ...], task: str | None, trial: int | None, as_json: 
     if as_json:
         print_bytes(app.trace_json(found, lost))
         return
-    output = Output(as_json=False, quiet=False, no_color=no_color, full=full, out=None, junit=None, markdown=None)
-    click.echo(app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(output)), nl=False)
+    output = Output(
+        as_json=False, quiet=False, no_color=no_color, full=full, out=None, junit=None, markdown=None
+    )
+    click.echo(
+        app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(output)), nl=False
+    )

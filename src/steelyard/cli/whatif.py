@@ -14,8 +14,20 @@ from steelyard.errors import UsageError
 @click.command()
 @click.argument("suite")
 @click.argument("rows")
-@click.option("--set", "sets", multiple=True, metavar="TASK/CRITERION=SCORE", help="Replace a verdict (TASK#2/... for one trial).")
-@click.option("--weight", "weights", multiple=True, metavar="TASK=N", help="Give a task (or TASK/CRITERION) another weight.")
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="TASK/CRITERION=SCORE",
+    help="Replace a verdict (TASK#2/... for one trial).",
+)
+@click.option(
+    "--weight",
+    "weights",
+    multiple=True,
+    metavar="TASK=N",
+    help="Give a task (or TASK/CRITERION) another weight.",
+)
 @click.option("--gate", "gates", multiple=True, metavar="TASK/CRITERION", help="Make a criterion a gate.")
 @click.option("--trust-python", is_flag=True, cls=Flag, help="Allow SUITE to be a Python file; it is run.")
 @output_options

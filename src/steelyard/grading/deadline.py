@@ -12,11 +12,15 @@ from steelyard.errors import GraderTimeoutError
 
 T = TypeVar("T")
 
+SHORTEST = 0.001
+"""Seconds; a timer of 0 would be no limit at all."""
+
 
 def call_within(seconds: float, work: Callable[[], T]) -> T:
     """`work()`, or GraderTimeoutError after `seconds`.
 
-    In the main thread of a POSIX system an interval timer interrupts Python code. Elsewhere the work runs in a
+    In the main thread of a POSIX system an interval timer interrupts Python code; a timer that the caller had armed
+    is armed again afterwards. Elsewhere the work runs in a
     daemon thread that is left behind when its time is over.
     """
     if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
@@ -24,17 +28,30 @@ def call_within(seconds: float, work: Callable[[], T]) -> T:
     return _with_thread(seconds, work)
 
 
+class _Expired(BaseException):
+    """Not an `Exception`, so that a check that catches everything it can think of does not swallow its own limit."""
+
+
 def _with_timer(seconds: float, work: Callable[[], T]) -> T:
     def interrupt(signum: int, frame: FrameType | None) -> None:
-        raise GraderTimeoutError(f"the check ran longer than {seconds:g} s")
+        raise _Expired
 
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    armed = signal.setitimer(signal.ITIMER_REAL, max(seconds, SHORTEST))
     try:
-        return work()
+        try:
+            return work()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except _Expired:
+        raise _too_long(seconds) from None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *armed)
+
+
+def _too_long(seconds: float) -> GraderTimeoutError:
+    return GraderTimeoutError(f"the check ran longer than {seconds:g} s")
 
 
 def _with_thread(seconds: float, work: Callable[[], T]) -> T:
@@ -49,9 +66,9 @@ def _with_thread(seconds: float, work: Callable[[], T]) -> T:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(seconds)
+    thread.join(max(seconds, SHORTEST))
     if thread.is_alive():
-        raise GraderTimeoutError(f"the check ran longer than {seconds:g} s")
+        raise _too_long(seconds)
     if problem:
         raise problem[0]
     return result[0]

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeGuard
 
 import msgspec
 
-from steelyard.errors import GraderError
+from steelyard.errors import GraderError, InputError
 from steelyard.grading.deadline import call_within
+from steelyard.grading.jsonline import clean
 from steelyard.grading.matching import Matcher
 from steelyard.grading.measure import measurements
-from steelyard.grading.recorded import RecordedRows
+from steelyard.grading.recorded import MOST_NAMED, RecordedRows, lost_notices
 from steelyard.grading.rows import Row
 from steelyard.model.checks import Check, LaterCheck, RecordedCheck
 from steelyard.model.evidence import resolve
 from steelyard.model.standard import Criterion, Suite, Task, View
 from steelyard.model.table import ScoreNotice
-from steelyard.model.trace import FAULTS, Quarantined, Trace
-from steelyard.model.verdict import Errored, Finding, Graded, GraderRef, Score, TrialRow, Undecided, Unknown, Verdict
+from steelyard.model.trace import FAULTS, Quarantined, Step, Trace
+from steelyard.model.verdict import (
+    Errored,
+    Finding,
+    Graded,
+    GraderRef,
+    Score,
+    TrialRow,
+    Undecided,
+    Unknown,
+    Verdict,
+)
 from steelyard.ports.grader import Grader, GraderInput
 
 CHECK_SECONDS = 10.0
@@ -34,8 +45,8 @@ class Engine:
     """Grades a stream of traces; after the stream is read, `notices` says what did not fit and `lost` counts records.
 
     `grader_for` finds the code grader of a check; `recorded` holds verdicts given elsewhere. Nothing that a trace or
-    check does stops the stream: it becomes an error of that criterion alone. Traces of `left_out` tasks (not
-    selected on purpose) are passed over.
+    check does stops the stream: it becomes an error of that criterion alone. Traces of `left_out` tasks (tasks of the
+    same standard that were not selected) are passed over.
     """
 
     def __init__(
@@ -45,14 +56,14 @@ class Engine:
         grader_for: GraderFor,
         recorded: RecordedRows,
         seconds: float = CHECK_SECONDS,
-        left_out: frozenset[str] = frozenset(),
+        left_out: Sequence[Task] = (),
     ) -> None:
         self.suite = suite
         self.grader_for = grader_for
         self.recorded = recorded
         self.seconds = seconds
-        self.left_out = left_out
-        self.matcher = Matcher(suite)
+        self.left_out = frozenset(task.id for task in left_out)
+        self.matcher = Matcher((*suite.tasks, *left_out))
         self.lost: list[Quarantined] = []
         self.graded_traces = 0
         self.unmatched: Counter[str] = Counter()
@@ -64,13 +75,11 @@ class Engine:
             if isinstance(trace, Quarantined):
                 self.lost.append(trace)
                 continue
-            if trace.task_id in self.left_out:
-                continue
             task = self.matcher.task_of(trace)
             if task is None:
                 self.unmatched[trace.task_id if trace.task_id is not None else "(no task id)"] += 1
-                continue
-            yield from self._grade_trace(task, self.matcher.trial_of(task, trace), trace)
+            elif task.id not in self.left_out:
+                yield from self._grade_trace(task, self.matcher.trial_of(task, trace), trace)
 
     def _grade_trace(self, task: Task, trial: int, trace: Trace) -> Iterator[Row]:
         self.graded_traces += 1
@@ -92,8 +101,10 @@ class Engine:
             return self._checked(task, trial, criterion, trace)
         except GraderError as error:
             return _error(task, trial, criterion, error.code, str(error))
-        except Exception as error:  # noqa: BLE001 the edge: whatever a check raises is an error of this criterion alone
-            return _error(task, trial, criterion, "check_raised", f"{type(error).__name__}: {error}"[:500])
+        except InputError as error:
+            return _error(task, trial, criterion, "unreadable_rows", str(error))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 the edge: an error of this criterion alone
+            return _error(task, trial, criterion, "check_raised", f"{type(error).__name__}: {_said(error)}")
 
     def _recorded(self, task: Task, trial: int, criterion: Criterion, trace: Trace) -> Verdict:
         file = criterion.check.file if isinstance(criterion.check, RecordedCheck) else None
@@ -104,49 +115,42 @@ class Engine:
             if resolve(ref, trace, task) is None:
                 message = f"the recorded verdict cites {ref!r}, which is not in the trace or the task's facts"
                 raise GraderError(message, code="bad_evidence")
+        if isinstance(row, Graded) and not row.evidence_refs and _needs_evidence(criterion):
+            message = "the recorded verdict cites no evidence, and the criterion says `evidence: required`"
+            raise GraderError(message, code="no_evidence")
         if row.graders:
             return row
         return msgspec.structs.replace(row, graders=(GraderRef(kind="recorded"),))
 
     def _checked(self, task: Task, trial: int, criterion: Criterion, trace: Trace) -> Verdict:
         assert criterion.check is not None  # a criterion without check or judge does not load
+        extracted: Mapping[str, Any] = {}
+        if criterion.judge and criterion.judge.extract:
+            source = self._recorded(task, trial, criterion, trace)
+            if not isinstance(
+                source, Graded
+            ):  # nobody read a value out, which is not to say that there is none
+                return source
+            extracted = _extracted(source, criterion.judge.extract)
         grader = self.grader_for(criterion.check)
-        given = GraderInput(
-            task=task,
-            criterion=criterion,
-            trace=_narrow(trace, criterion.view),
-            extracted=self._extracted(task, trial, criterion, trace),
-        )
+        narrowed = _narrow(trace, criterion.view)
+        given = GraderInput(task=task, criterion=criterion, trace=narrowed, extracted=extracted)
         finding = call_within(self.seconds, lambda: grader.grade(criterion.check, given))
         ref = GraderRef(kind=f"check:{grader.kind}", version=grader.version)
         return _to_verdict(task, trial, criterion, finding, ref)
 
-    def _extracted(self, task: Task, trial: int, criterion: Criterion, trace: Trace) -> Mapping[str, Any]:
-        wanted = criterion.judge.extract if criterion.judge else {}
-        if not wanted:
-            return {}
-        row = self._recorded(task, trial, criterion, trace)
-        if isinstance(row, Errored):
-            raise GraderError(f"the recorded extraction is an error: {row.reason}", code=row.error)
-        found = {name: row.extracted[name] for name in wanted if row.extracted.get(name) is not None}
-        for name, value in found.items():
-            if not _fits(value, wanted[name]):
-                message = f"extracted {name} is {value!r}, and the criterion asks for {wanted[name]}"
-                raise GraderError(message[:500], code="bad_extraction")
-        return found
-
     def notices(self) -> tuple[ScoreNotice, ...]:
         """What the reader should know about the traces themselves."""
-        found = [ScoreNotice(code="quarantined", detail=f"{lost.where}: {lost.reason}") for lost in self.lost[:20]]
-        if len(self.lost) > 20:
-            found.append(ScoreNotice(code="quarantined", detail=f"and {len(self.lost) - 20} more records"))
-        for name, count in sorted(self.unmatched.items())[:20]:
+        found = lost_notices(self.lost, "records")
+        for name, count in sorted(self.unmatched.items())[:MOST_NAMED]:
             detail = f"{count} trace(s) of task {name!r} match no task of the standard; they are not graded"
             found.append(ScoreNotice(code="unmatched_trace", detail=detail))
-        if len(self.unmatched) > 20:
-            found.append(ScoreNotice(code="unmatched_trace", detail=f"and {len(self.unmatched) - 20} more task ids"))
+        if len(self.unmatched) > MOST_NAMED:
+            detail = f"and {len(self.unmatched) - MOST_NAMED} more task ids"
+            found.append(ScoreNotice(code="unmatched_trace", detail=detail))
         if self.matcher.renumbered:
-            detail = f"{self.matcher.renumbered} traces repeat a trial number of their task and were given the next free one"
+            repeated = f"{self.matcher.renumbered} traces repeat a trial number of their task"
+            detail = f"{repeated} and were given the next free one"
             found.append(ScoreNotice(code="renumbered_trials", detail=detail))
         for code, details in sorted(self.trace_notices.items()):
             more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
@@ -168,25 +172,47 @@ def _no_row(criterion: Criterion, file: str | None) -> str:
     return f"no verdict: {kind}; give rows with --recorded FILE"
 
 
+def _needs_evidence(criterion: Criterion) -> bool:
+    return criterion.judge is not None and criterion.judge.evidence == "required"
+
+
 def _narrow(trace: Trace, view: View | None) -> Trace:
+    """The steps that the view shows. `tools` keeps the calls of these tools with their results, and what is no call."""
     if view is None:
         return trace
+    tools = {step.id: step.call.name for step in trace.steps if step.call is not None}
     steps = [
         step
         for step in trace.steps
-        if (not view.kinds or step.kind in view.kinds)
-        and (not view.tools or step.call is None or step.call.name in view.tools)
+        if (not view.kinds or step.kind in view.kinds) and (not view.tools or _is_of(step, tools, view.tools))
     ]
     if view.last is not None:
         steps = steps[len(steps) - min(view.last, len(steps)) :]
     return msgspec.structs.replace(trace, steps=tuple(steps))
 
 
+def _is_of(step: Step, tools: Mapping[str, str], wanted: Sequence[str]) -> bool:
+    if step.call is not None:
+        return step.call.name in wanted
+    return step.result is None or tools.get(step.result.call_step_id or "") in wanted
+
+
+def _extracted(row: Graded, wanted: Mapping[str, str]) -> dict[str, Any]:
+    found = {name: row.extracted[name] for name in wanted if row.extracted.get(name) is not None}
+    for name, value in found.items():
+        if not _fits(value, wanted[name]):
+            message = f"extracted {name} is {_shortly(value)}, and the criterion asks for {wanted[name]}"
+            raise GraderError(message, code="bad_extraction")
+    return found
+
+
 def _fits(value: Any, kind: str) -> bool:
+    if kind in ("integer", "number") and isinstance(value, bool):
+        return False
     if kind == "integer":
-        return isinstance(value, int) and not isinstance(value, bool)
+        return isinstance(value, int)
     if kind == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
     if kind == "boolean":
         return isinstance(value, bool)
     return isinstance(value, str) if kind in ("text", "string") else True
@@ -194,24 +220,55 @@ def _fits(value: Any, kind: str) -> bool:
 
 def _to_verdict(task: Task, trial: int, criterion: Criterion, finding: Finding, ref: GraderRef) -> Verdict:
     """The finding as a verdict; anything that is no finding, or a value outside 0..1, is nonsense and an error."""
+    if not _is_finding(finding):
+        message = f"the check returned {_shortly(finding)}, which is no score in 0..1"
+        raise GraderError(message, code="nonsense")
+    common: dict[str, Any] = {
+        "task": task.id, "trial": trial, "criterion": criterion.id, "reason": clean(finding.reason),
+        "evidence_refs": tuple(clean(finding.evidence)), "graders": (ref,),
+    }  # fmt: skip
     if isinstance(finding, Undecided):
-        return Unknown(
-            task=task.id, trial=trial, criterion=criterion.id, reason=finding.reason,
-            evidence_refs=finding.evidence, graders=(ref,),
-        )  # fmt: skip
-    if not _is_score(finding):
-        raise GraderError(f"the check returned {str(finding)[:200]}, which is no score in 0..1", code="nonsense")
-    failed = finding.value < Fraction(criterion.pass_mark)
-    return Graded(
-        task=task.id, trial=trial, criterion=criterion.id, score=float(finding.value), reason=finding.reason,
-        evidence_refs=finding.evidence, graders=(ref,),
-        failure_tag=(finding.failure_tag or criterion.failure_tag) if failed else None,
-    )  # fmt: skip
+        return Unknown(**common)
+    mark = Fraction(criterion.pass_mark)
+    failed = finding.value < mark
+    score = float(finding.value)
+    if failed and score >= float(mark):  # just below the mark, and nearer to it than to the next number below
+        score = math.nextafter(float(mark), 0.0)
+    tag = (finding.failure_tag or criterion.failure_tag) if failed else None
+    return Graded(**common, score=score, failure_tag=tag)
 
 
-def _is_score(finding: object) -> TypeGuard[Score]:
-    return isinstance(finding, Score) and isinstance(finding.value, Fraction) and 0 <= finding.value <= 1
+def _is_finding(finding: object) -> TypeGuard[Finding]:
+    """Records do not check their own types, and what a check gives back may be anything."""
+    if isinstance(finding, Undecided):
+        return _is_worded(finding.reason, finding.evidence)
+    if not isinstance(finding, Score) or not isinstance(finding.failure_tag, str | None):
+        return False
+    decided = isinstance(finding.value, Fraction) and 0 <= finding.value <= 1
+    return decided and _is_worded(finding.reason, finding.evidence)
+
+
+def _is_worded(reason: object, evidence: object) -> bool:
+    return (
+        isinstance(reason, str)
+        and isinstance(evidence, tuple)
+        and all(isinstance(ref, str) for ref in evidence)
+    )
+
+
+def _shortly(value: object) -> str:
+    try:
+        return repr(value)[:200]
+    except Exception:  # noqa: BLE001 what a check gives back need not be able to show itself
+        return f"a {type(value).__name__}"
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 an exception need not be able to show itself
+        return "(its message cannot be read)"
 
 
 def _error(task: Task, trial: int, criterion: Criterion, code: str, reason: str) -> Errored:
-    return Errored(task=task.id, trial=trial, criterion=criterion.id, error=code, reason=reason)
+    return Errored(task=task.id, trial=trial, criterion=criterion.id, error=code, reason=clean(reason)[:500])

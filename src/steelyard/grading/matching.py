@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from steelyard.model.standard import Suite, Task
+from steelyard.model.standard import Task
 from steelyard.model.trace import Trace
 
 
@@ -15,13 +15,14 @@ class Matcher:
     (two files that both say trial 0) is replaced by the next free one, and `renumbered` counts it.
     """
 
-    def __init__(self, suite: Suite) -> None:
-        self.by_id: Mapping[str, Task] = {task.id: task for task in suite.tasks}
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self.by_id: Mapping[str, Task] = {task.id: task for task in tasks}
         prompts: dict[str, list[Task]] = {}
-        for task in suite.tasks:
+        for task in self.by_id.values():
             prompts.setdefault(task.prompt.strip(), []).append(task)
         self.by_prompt = {prompt: tasks[0] for prompt, tasks in prompts.items() if prompt and len(tasks) == 1}
         self.taken: dict[str, set[int]] = {}
+        self.next_free: dict[str, int] = {}
         self.renumbered = 0
 
     def task_of(self, trace: Trace) -> Task | None:
@@ -37,6 +38,14 @@ class Matcher:
         number = trace.trial if trace.trial is not None else len(taken) + 1
         if number in taken:
             self.renumbered += trace.trial is not None
-            number = next(free for free in range(1, len(taken) + 2) if free not in taken)
+            number = self._free(task, taken)
         taken.add(number)
+        return number
+
+    def _free(self, task: Task, taken: set[int]) -> int:
+        """The smallest free number from 1. It never falls, since no number is given back."""
+        number = self.next_free.get(task.id, 1)
+        while number in taken:
+            number += 1
+        self.next_free[task.id] = number
         return number

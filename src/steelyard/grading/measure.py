@@ -17,24 +17,29 @@ def measurements(trace: Trace) -> dict[str, float]:
         found["tool_calls"] = float(len(calls))
         if trace.fidelity.has_tool_results:
             found["recoveries"] = float(_recoveries(trace))
-    spoken = {step.turn for step in trace.steps if step.role == "assistant" and step.kind in ("assistant", "tool_call")}
+    spoken = {
+        step.turn
+        for step in trace.steps
+        if step.role == "assistant" and step.kind in ("assistant", "tool_call")
+    }
     found["turns"] = float(len(spoken))
     found.update(trace.measurements)
     return found
 
 
 def _recoveries(trace: Trace) -> int:
+    """Calls issued side by side in one message are no recoveries of each other: the error came after all of them."""
     results = results_of(trace)
-    failed: dict[str, object] = {}
+    failed: dict[str, tuple[int, object]] = {}
     count = 0
     for step in agent_calls(trace):
         call = step.call
         if call is None:
             continue
-        if call.name in failed and failed[call.name] != (call.args, call.args_raw if call.args_error else None):
-            count += 1
-        failed.pop(call.name, None)
+        asked = (call.args, call.args_raw if call.args_error else None)
+        if call.name in failed and failed[call.name][0] < step.seq:
+            count += failed.pop(call.name)[1] != asked
         answer = results.get(step.id)
         if answer is not None and answer.result is not None and answer.result.outcome in ("error", "timeout"):
-            failed[call.name] = (call.args, call.args_raw if call.args_error else None)
+            failed[call.name] = (answer.seq, asked)
     return count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from steelyard.grading.rows import Row
 from steelyard.model.table import ScoreNotice
@@ -10,6 +10,17 @@ from steelyard.model.trace import Quarantined
 from steelyard.model.verdict import Errored, TrialRow, Verdict
 
 Key = tuple[str, int, str]
+MOST_NAMED = 20
+
+
+def lost_notices(lost: Sequence[Quarantined], what: str) -> list[ScoreNotice]:
+    """The first records that could not be read, and how many more there are. `what`: `records`, `rows`."""
+    found = [
+        ScoreNotice(code="quarantined", detail=f"{each.where}: {each.reason}") for each in lost[:MOST_NAMED]
+    ]
+    if len(lost) > MOST_NAMED:
+        found.append(ScoreNotice(code="quarantined", detail=f"and {len(lost) - MOST_NAMED} more {what}"))
+    return found
 
 
 class RecordedRows:
@@ -27,6 +38,8 @@ class RecordedRows:
     ) -> None:
         self.read_file = read_file
         self.lost: list[Quarantined] = []
+        self.repeated = 0
+        self.trial_rows = 0
         self.given = self._index(rows)
         self.files: dict[str, dict[Key, Verdict]] = {}
         self.asked: set[Key] = set()
@@ -36,9 +49,12 @@ class RecordedRows:
         for row in rows:
             if isinstance(row, Quarantined):
                 self.lost.append(row)
-            elif not isinstance(row, TrialRow):
+            elif isinstance(row, TrialRow):
+                self.trial_rows += 1
+            else:
                 key = (row.task, row.trial, row.criterion)
                 known = found.get(key)
+                self.repeated += known == row
                 found[key] = row if known in (None, row) else _conflict(row)
         return found
 
@@ -55,16 +71,22 @@ class RecordedRows:
         return self.files[file].get(key)
 
     def notices(self) -> tuple[ScoreNotice, ...]:
-        """Recorded rows that nothing asked for, and lines that could not be read."""
+        """Recorded rows that nothing asked for or that say the same twice, and lines that could not be read."""
         unused = sorted(set(self.given) - self.asked)
-        found = [ScoreNotice(code="quarantined", detail=f"{lost.where}: {lost.reason}") for lost in self.lost[:20]]
+        found = lost_notices(self.lost, "rows")
         if unused:
             task, trial, criterion = unused[0]
             detail = (
-                f"{len(unused)} recorded rows were not used (first: {task}#{trial}/{criterion}): no such trial, or the "
-                "criterion is settled by code"
+                f"{len(unused)} recorded rows were not used (first: {task}#{trial}/{criterion}): no such trial was "
+                "graded, or the criterion is settled by code"
             )
             found.append(ScoreNotice(code="unused_rows", detail=detail))
+        if self.repeated:
+            detail = f"{self.repeated} recorded rows repeat another row exactly; each verdict counts once"
+            found.append(ScoreNotice(code="duplicate_rows", detail=detail))
+        if self.trial_rows:
+            detail = f"{self.trial_rows} recorded trial rows were not used: how a trial ended is read from its trace"
+            found.append(ScoreNotice(code="unused_trial_rows", detail=detail))
         return tuple(found)
 
 

@@ -6,20 +6,24 @@ but not validly how it came out, is an error of that criterion. Neither is ever 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from steelyard.grading.jsonline import MOST_DEPTH, JsonLine, UnreadableLineError, clean, named
 from steelyard.model.trace import Quarantined
 from steelyard.model.verdict import Attempt, Errored, Graded, GraderRef, Skipped, TrialRow, Unknown, Verdict
 
 Row = Verdict | TrialRow
 STATUSES = ("graded", "unknown", "error", "skipped")
-MOST_TEXT = 100_000
-"""Characters kept of a reason."""
+MOST_TRIAL = 2**63 - 1
+"""What 64 bits hold; a greater number of a trial is a mistake."""
+_ADDRESS = ("task", "criterion", "rubric_id", "trial")
+_TELLING = tuple(
+    f'"{key}"'.encode() for key in (*_ADDRESS[:2], "trial", "status", "score", "graders", "evidence_refs")
+)
 
 
 class _PlainRow(msgspec.Struct, kw_only=True):
@@ -56,7 +60,19 @@ def read_row(where: str, line: bytes) -> Row | Quarantined:
         plain = _decode_plain(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return _read_slowly(where, line)
+    if plain.trial < 0 or plain.trial > MOST_TRIAL or _doubtful(line, plain):
+        return _read_slowly(where, line)
     return _from_plain(plain)
+
+
+def _doubtful(line: bytes, plain: _PlainRow) -> bool:
+    """Whether the fast reader may have overlooked something: a key written twice, nesting beyond what is allowed.
+
+    What it looks for are signs; the slow way finds out. A key may also hide behind an escape (`\\u0073core`).
+    """
+    if line.count(b"[") + line.count(b"{") > MOST_DEPTH or b"\\u00" in line or plain.extracted:
+        return True
+    return any(line.count(key) > 1 for key in _TELLING)
 
 
 def _from_plain(plain: _PlainRow) -> Verdict:
@@ -74,7 +90,7 @@ def _verdict(status: str, score: Any, error: str, common: dict[str, Any]) -> Ver
         code, detail = problem
         return Errored(**{**common, "reason": detail, "extracted": {}}, error=code)
     if status == "graded":
-        return Graded(**common, score=float(score))
+        return Graded(**common, score=float(score) + 0.0)  # -0.0 becomes 0.0
     if status == "unknown":
         return Unknown(**common)
     if status == "skipped":
@@ -84,15 +100,22 @@ def _verdict(status: str, score: Any, error: str, common: dict[str, Any]) -> Ver
 
 def _score_problem(status: str, score: Any, graders: tuple[GraderRef, ...]) -> tuple[str, str] | None:
     if status != "graded":
-        return None if score is None else ("score_without_grade", f"a row with status {status} must have no score")
+        return (
+            None
+            if score is None
+            else ("score_without_grade", f"a row with status {status} must have no score")
+        )
     if score is None:
         return "no_score", "a graded row must have a score in 0..1"
     if isinstance(score, bool) or not isinstance(score, int | float):
         return "bad_score", f"the score must be a number in 0..1, not {_short(score)}"
-    if not math.isfinite(score):
+    if isinstance(score, float) and not math.isfinite(score):
         return "non_finite", "the score is not a finite number"
     if not 0 <= score <= 1:
-        return "out_of_range", f"the score {_short(score)} is outside 0..1; it is neither clamped nor rescaled"
+        return (
+            "out_of_range",
+            f"the score {_short(score)} is outside 0..1; it is neither clamped nor rescaled",
+        )
     if score not in (0, 1) and any(ref.kind == "judge" for ref in graders):
         return "judge_fraction", f"a judge gives 0 or 1, not {_short(score)}; only code counts fractions"
     return None
@@ -105,111 +128,138 @@ def _short(value: Any) -> str:
 
 def _read_slowly(where: str, line: bytes) -> Row | Quarantined:
     try:
-        value = json.loads(line.decode("utf-8-sig"), parse_int=_parse_int)
-    except (ValueError, RecursionError) as problem:
-        return Quarantined(where=where, reason=f"not a JSON object on one line ({_short_problem(problem)})")
+        read = JsonLine(line)
+    except UnreadableLineError as refused:
+        return Quarantined(where=where, reason=f"not a JSON object on one line ({refused})")
+    value = read.value
     if not isinstance(value, dict):
         return Quarantined(where=where, reason="a row must be a JSON object with task, criterion and status")
     lost = value.get("quarantined")
     if isinstance(lost, dict) and "task" not in value:
-        return Quarantined(where=str(lost.get("where", where)), reason=str(lost.get("reason", "")))
-    return _from_object(where, value)
-
-
-def _parse_int(text: str) -> int | float:
-    return int(text) if len(text) <= 400 else math.inf
-
-
-def _short_problem(problem: Exception) -> str:
-    return "nested too deep" if isinstance(problem, RecursionError) else str(problem).split(":")[0]
-
-
-def _from_object(where: str, value: Mapping[str, Any]) -> Row | Quarantined:
-    problem = _address_problem(value)
+        return Quarantined(where=_word(lost.get("where")) or where, reason=_word(lost.get("reason")) or "")
+    problem = _address_problem(value, read.repeated)
     if problem is not None:
         return Quarantined(where=where, reason=problem)
-    criterion = value.get("criterion", value.get("rubric_id"))
-    trial = value.get("trial", 1)
+    criterion = value.get("criterion")
     if criterion is None:
-        return _trial_row(where, value, trial)
-    status = value.get("status")
+        criterion = value.get("rubric_id")
+    if criterion is None:
+        return _trial_row(where, value, read.repeats)
+    return _from_object(value, criterion, read.repeats)
+
+
+def _from_object(value: Mapping[str, Any], criterion: str, repeats: str | None) -> Verdict:
+    extracted = value.get("extracted")
     common: dict[str, Any] = {
-        "task": value["task"], "criterion": criterion, "trial": trial, "reason": _text(value.get("reason")),
-        "evidence_refs": _refs(value.get("evidence_refs")), "failure_tag": _optional(value.get("failure_tag")),
-        "extracted": value["extracted"] if isinstance(value.get("extracted"), dict) else {},
-        "graders": _structs(value.get("graders"), GraderRef), "attempts": _structs(value.get("attempts"), Attempt),
-        "cost_usd": _money(value.get("cost_usd")),
+        "task": value["task"], "criterion": criterion, "trial": value.get("trial", 1),
+        "reason": _word(value.get("reason")) or "", "evidence_refs": _refs(value.get("evidence_refs")),
+        "failure_tag": _word(value.get("failure_tag")),
+        "extracted": named(extracted) if isinstance(extracted, dict) else {},
+        "graders": tuple(map(_grader, _several(value.get("graders")))),
+        "attempts": tuple(map(_attempt, _several(value.get("attempts")))), "cost_usd": _number(value.get("cost_usd")),
     }  # fmt: skip
-    if status not in STATUSES:
-        reason = f"the status must be graded, unknown, error or skipped, not {_short(status)}"
-        return Errored(**{**common, "reason": reason, "extracted": {}}, error="bad_status")
-    return _verdict(status, value.get("score"), _text(value.get("error")) or "error", common)
+    status = value.get("status")
+    problem = None
+    if repeats is not None:
+        problem = (
+            "duplicate_key",
+            f"the key {_short(repeats)} is written twice, so what the row says is undecided",
+        )
+    elif status not in STATUSES:
+        problem = "bad_status", f"the status must be graded, unknown, error or skipped, not {_short(status)}"
+    elif not isinstance(extracted, dict | None):
+        problem = (
+            "bad_extraction",
+            f"extracted must be an object of names and values, not {_short(extracted)}",
+        )
+    if problem is None:
+        return _verdict(str(status), value.get("score"), _word(value.get("error")) or "error", common)
+    return Errored(**{**common, "reason": problem[1], "extracted": {}}, error=problem[0])
 
 
-def _address_problem(value: Mapping[str, Any]) -> str | None:
+def _address_problem(value: Mapping[str, Any], repeated: frozenset[str]) -> str | None:
     """Why the row cannot say which verdict it is; None when it can."""
+    twice = next((key for key in _ADDRESS if key in repeated), None)
+    if twice is not None:
+        return f"{twice} is written twice; keep one of them"
     for key in ("task", "criterion", "rubric_id"):
         name = value.get(key)
         if isinstance(name, int | float) and not isinstance(name, bool):
-            return f'{key} is the number {name}, and ids are text: write "{key}": "{name}"'
+            return f'{key} is the number {_short(name)}, and ids are text: write "{key}": "{_short(name)}"'
         if name is not None and not isinstance(name, str):
             return f"{key} must be text, not {_short(name)}"
     if value.get("task") is None:
         return "a row must name its task"
     trial = value.get("trial", 1)
-    if isinstance(trial, bool) or not isinstance(trial, int) or trial < 0:
+    if isinstance(trial, bool) or not isinstance(trial, int) or not 0 <= trial <= MOST_TRIAL:
         return f'trial must be a whole number of 0 or more, not {_short(trial)}: write "trial": 1'
     return None
 
 
-def _trial_row(where: str, value: Mapping[str, Any], trial: int) -> Row | Quarantined:
+def _trial_row(where: str, value: Mapping[str, Any], repeats: str | None) -> Row | Quarantined:
     if "status" in value or "score" in value:
         return Quarantined(where=where, reason="a verdict row must name its criterion")
-    ended_by = value.get("ended_by")
+    if repeats is not None:
+        return Quarantined(
+            where=where, reason=f"the key {_short(repeats)} is written twice; keep one of them"
+        )
     measurements = value.get("measurements")
-    numbers = {
-        str(name): float(number)
-        for name, number in (measurements.items() if isinstance(measurements, dict) else ())
-        if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-    }
+    stated = measurements.items() if isinstance(measurements, dict) else ()
+    numbers = {name: number for name, entry in stated if (number := _number(entry)) is not None}
     return TrialRow(
         task=value["task"],
-        trial=trial,
-        ended_by=ended_by if ended_by is None or isinstance(ended_by, str) else _short(ended_by),
+        trial=value.get("trial", 1),
+        ended_by=_word(value.get("ended_by")),
         measurements=numbers,
-        trace=_optional(value.get("trace")),
+        trace=_word(value.get("trace")),
     )
 
 
-def _text(value: Any) -> str:
-    return value[:MOST_TEXT] if isinstance(value, str) else ("" if value is None else _short(value))
+def _word(value: Any) -> str | None:
+    """Text as it is; what should have been text, shortly."""
+    return value if value is None or isinstance(value, str) else _short(value)
 
 
-def _optional(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _several(value: Any) -> list[Any]:
+    """One entry where a list was meant is taken for a list of one; what was given is never dropped."""
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _refs(value: Any) -> tuple[str, ...]:
-    return tuple(ref if isinstance(ref, str) else _short(ref) for ref in value) if isinstance(value, list) else ()
+    return tuple(ref if isinstance(ref, str) else _short(ref) for ref in _several(value))
 
 
-def _structs(value: Any, kind: type[Any]) -> tuple[Any, ...]:
-    found = []
-    for entry in value if isinstance(value, list) else ():
-        try:
-            found.append(msgspec.convert(entry, kind))
-        except msgspec.ValidationError:
-            continue
-    return tuple(found)
+def _grader(value: Any) -> GraderRef:
+    """A grader that is written oddly is still a grader: a judge must not pass for code by a number as its version."""
+    if not isinstance(value, dict):
+        return GraderRef(kind=_word(value) or "unknown")
+    setup, version, digest = (_word(value.get(key)) for key in ("setup", "version", "hash"))
+    return GraderRef(kind=_word(value.get("kind")) or "unknown", setup=setup, version=version, hash=digest)
 
 
-def _money(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if is_number else None
+def _attempt(value: Any) -> Attempt:
+    try:
+        return msgspec.convert(value, Attempt)
+    except msgspec.ValidationError:
+        return Attempt(error=f"not readable as an attempt: {_short(value)}")
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def write_row(row: Row | Quarantined) -> bytes:
-    """One line of JSON, without the newline. Strict: no NaN (scores are finite by construction)."""
-    if isinstance(row, Quarantined):
-        return msgspec.json.encode({"quarantined": {"where": row.where, "reason": row.reason}})
-    return msgspec.json.encode(row)
+    """One line of JSON, without the newline. Strict: no NaN (scores are finite by construction), no half characters."""
+    written = (
+        {"quarantined": {"where": row.where, "reason": row.reason}} if isinstance(row, Quarantined) else row
+    )
+    try:
+        return msgspec.json.encode(written)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(clean(msgspec.to_builtins(written)))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from steelyard.importers import decoding
 from steelyard.importers.notices import Tallies
+from steelyard.importers.pairing import Pairing
 from steelyard.importers.times import TimeReader
+from steelyard.importers.uids import content_of, content_uid
 from steelyard.model.trace import (
+    RELEASED,
     Agent,
     Call,
+    Clock,
     EndState,
     ExternalScore,
     Fidelity,
@@ -29,20 +31,13 @@ from steelyard.model.trace import (
     StepKind,
     Trace,
     Usage,
+    Visibility,
 )
 from steelyard.ports.importer import Record
 
 NO_OUTCOME = Outcome()
+NO_CLOCK: Clock = "none"
 _encode = msgspec.json.Encoder().encode
-
-
-def content_uid(origin: str, kind: str, content: Any) -> str:
-    """16 hex digits that stay the same when the same record is imported again.
-
-    `origin` is the source's own id of the step, or its JSON pointer within the record.
-    """
-    body = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else _encode(content)
-    return hashlib.sha256(f"{origin}\0{kind}\0".encode("utf-8", "surrogatepass") + body).hexdigest()[:16]
 
 
 class StepBuilder:
@@ -61,9 +56,7 @@ class StepBuilder:
         self._pointer = record.pointer + base
         self._odd = bool(record.notices)
         self._notices = Tallies()
-        self._waiting: dict[tuple[str, str, str], deque[int]] = {}
-        self._unanswered: dict[int, tuple[str, str, str]] = {}
-        self._seen_ids: set[tuple[str, str]] = set()
+        self._pairing = Pairing()
         self._aliases = 0
         self._times = TimeReader()
         for code, detail in record.notices:
@@ -81,19 +74,26 @@ class StepBuilder:
         turn: int,
         pointer: str,
         content: Any,
+        parts: tuple[Part, ...] = (),
+        call: Call | None = None,
+        result: Result | None = None,
         time: Any = None,
-        **fields: Any,
+        agent_id: str | None = None,
+        model: str | None = None,
+        usage: Usage | None = None,
+        visibility: Visibility = RELEASED,
     ) -> str:
-        """Adds a step and returns its id. `content` is what its uid stands for; `fields` are further `Step` fields."""
+        """Adds a step and returns its id. `content` is what its uid stands for."""
         position = len(self.steps)
         step_id = f"s{position + 1:04d}"
+        started_at, clock, alias = None, NO_CLOCK, None
         if time is not None:
-            fields["started_at"], fields["clock"], problem = self._times.read(time)
+            started_at, clock, problem = self._times.read(time)
             if problem:
                 self.notice(*problem, step_id)
         if kind in ("tool_result", "retrieval"):
             self._aliases += 1
-            fields["alias"] = f"e{self._aliases}"
+            alias = f"e{self._aliases}"
         self.steps.append(
             Step(
                 id=step_id,
@@ -102,8 +102,18 @@ class StepBuilder:
                 turn=turn,
                 kind=kind,
                 role=role,
+                parts=parts,
+                call=call,
+                result=result,
+                alias=alias,
+                agent_id=agent_id,
+                parent_step_id=None if result is None else result.call_step_id,
+                started_at=started_at,
+                clock=clock,
+                model=model,
+                usage=usage,
+                visibility=visibility,
                 raw=RawRef(pointer=self._pointer + pointer),
-                **fields,
             )
         )
         return step_id
@@ -123,7 +133,11 @@ class StepBuilder:
         role: Literal["assistant", "user"] = "assistant",
         missing: bool = False,
         free_text: bool = False,
-        **fields: Any,
+        time: Any = None,
+        agent_id: str | None = None,
+        model: str | None = None,
+        usage: Usage | None = None,
+        visibility: Visibility = RELEASED,
     ) -> str:
         """Adds a call. `arguments` as recorded: JSON text is decoded, any other value stands as it is.
 
@@ -138,25 +152,27 @@ class StepBuilder:
         call = Call(
             name=name, args=args, args_raw=raw, args_error=error, provider_id=provider_id, executed="yes"
         )
-        content = (name, args if raw is None else raw)
         step_id = self.add(
-            "tool_call", role, turn=turn, pointer=pointer, content=content, call=call, **fields
+            "tool_call",
+            role,
+            turn=turn,
+            pointer=pointer,
+            content=(name, args if raw is None else raw),
+            call=call,
+            time=time,
+            agent_id=agent_id,
+            model=model,
+            usage=usage,
+            visibility=visibility,
         )
-        key = ("name", role, name) if provider_id is None else ("id", role, provider_id)
-        self._waiting.setdefault(key, deque()).append(position)
-        self._unanswered[position] = key
-        if provider_id is not None:
-            if (role, provider_id) in self._seen_ids:
-                self.notice(
-                    "repeated_call_id", "A call id is used again; results are paired in order.", step_id
-                )
-            self._seen_ids.add((role, provider_id))
+        if self._pairing.asked(position, role, provider_id, name):
+            self.notice("repeated_call_id", "A call id is used again; results are paired in order.", step_id)
         return step_id
 
     def result(
         self,
         value: Any,
-        parts: Sequence[Part],
+        parts: tuple[Part, ...],
         *,
         turn: int,
         pointer: str,
@@ -165,11 +181,15 @@ class StepBuilder:
         caller: Literal["assistant", "user"] = "assistant",
         outcome: ResultOutcome = "ok",
         by_order_is_meant: bool = False,
-        **fields: Any,
+        time: Any = None,
+        agent_id: str | None = None,
+        model: str | None = None,
+        usage: Usage | None = None,
+        visibility: Visibility = RELEASED,
     ) -> str:
         """Adds a result, paired with the next unanswered call of that id (without an id: of that name, else any)."""
         step_id = f"s{len(self.steps) + 1:04d}"
-        answered, by_order = self._pair(provider_id, name, caller)
+        answered, by_order = self._pairing.answer(provider_id, name, caller)
         if answered is None:
             self.notice("orphan_result", "A tool result answers no open call before it.", step_id)
         elif by_order and not by_order_is_meant:
@@ -179,28 +199,28 @@ class StepBuilder:
         result = Result(
             call_step_id=None if answered is None else self.steps[answered].id, outcome=outcome, value=value
         )
-        content = [part.text if part.text is not None else part.value for part in parts] or value
         return self.add(
             "tool_result",
             "tool",
             turn=turn,
             pointer=pointer,
-            content=content,
-            parts=tuple(parts),
+            content=content_of(parts) if parts else value,
+            parts=parts,
             result=result,
-            parent_step_id=result.call_step_id,
-            **fields,
+            time=time,
+            agent_id=agent_id,
+            model=model,
+            usage=usage,
+            visibility=visibility,
         )
 
-    def result_text(self, text: str, **fields: Any) -> str:
-        """Adds a result whose content is text, decoded where it is JSON."""
+    def decoded(self, text: str) -> Any:
+        """The value of the next step's result text: decoded where it is JSON, else the text itself."""
         value, odd = decoding.decode_result(text)
         if odd:
-            self.notice(
-                "odd_result", "A tool result is JSON with repeated keys or odd values; it is kept as text.",
-                f"s{len(self.steps) + 1:04d}",
-            )  # fmt: skip
-        return self.result(value, (Part(kind="text", text=text),), **fields)
+            told = "A tool result is JSON with repeated keys or odd values; it is kept as text."
+            self.notice("odd_result", told, f"s{len(self.steps) + 1:04d}")
+        return value
 
     def unreadable(self, value: Any, why: str, *, turn: int, pointer: str) -> None:
         """Keeps something that the format does not define as a note, and marks the trace incomplete."""
@@ -294,22 +314,8 @@ class StepBuilder:
                 self.notice(code, detail, step)
         return value, arguments, error
 
-    def _pair(self, provider_id: str | None, name: str | None, caller: str) -> tuple[int | None, bool]:
-        key = ("name", caller, name or "") if provider_id is None else ("id", caller, provider_id)
-        queue = self._waiting.get(key)
-        if queue:
-            position = queue.popleft()
-            del self._unanswered[position]
-            return position, False
-        if provider_id is not None or name:
-            return None, False
-        oldest = next((p for p, (_, role, _) in self._unanswered.items() if role == caller), None)
-        if oldest is not None:
-            self._waiting[self._unanswered.pop(oldest)].remove(oldest)
-        return oldest, True
-
     def _mark_unanswered(self) -> None:
-        for position in self._unanswered:
+        for position in self._pairing.unanswered:
             step = self.steps[position]
             assert step.call is not None
             unknown = msgspec.structs.replace(step.call, executed="unknown")

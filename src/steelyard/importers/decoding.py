@@ -17,6 +17,8 @@ import msgspec
 MAX_DEPTH = 200
 """Nesting beyond this is refused: every later reader that walks a value would need that much stack."""
 
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _ROUNDS = 24
@@ -42,7 +44,7 @@ def decode(raw: bytes) -> tuple[Any, Oddities]:
     (see `oddity` and `plain`). Lone surrogates become U+FFFD.
     """
     try:
-        value = msgspec.json.decode(raw)
+        value = _decode(raw)
         exact = not _may_repeat_keys(raw, value)
     except (msgspec.MsgspecError, UnicodeError):
         exact, value = False, None
@@ -53,7 +55,7 @@ def decode(raw: bytes) -> tuple[Any, Oddities]:
         value, oddities = _decode_slowly(raw)
     if _too_deep(raw, value):
         raise Refused(_TOO_DEEP)
-    return value, oddities + _nul(raw)
+    return value, oddities + _nul(raw) if b"\\" in raw else oddities
 
 
 def decode_arguments(text: str) -> tuple[Any, str | None, Oddities]:
@@ -110,8 +112,8 @@ _NUL_NOTICE: Oddities = (("nul_character", "A text holds the NUL character; it i
 
 def _may_repeat_keys(raw: bytes, value: Any) -> bool:
     """Every dropped entry takes at least the two quotation marks of its key with it."""
-    written = raw.count(b'"') + raw.count(b"\\u0022")
-    return written != msgspec.json.encode(value).count(b'"')
+    written = raw.count(b'"') + (raw.count(b"\\u0022") if b"\\" in raw else 0)
+    return written != _encode(value).count(b'"')
 
 
 def _too_deep(raw: bytes, value: Any) -> bool:

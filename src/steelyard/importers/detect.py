@@ -125,6 +125,8 @@ def _guarded(importer: Importer, record: Record) -> Iterator[Trace | Quarantined
 
 def _looks(value: Any) -> str:
     if isinstance(value, dict):
+        if "role" in value and "content" in value:
+            return "a single chat message (the messages of one conversation belong in one list, under 'messages')"
         keys = ", ".join(f"'{key[:40]}'" for key in list(value)[:8])
         more = ", ..." if len(value) > 8 else ""
         return f"an object with the keys {keys}{more}" if keys else "an empty object"

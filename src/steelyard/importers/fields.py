@@ -11,8 +11,11 @@ from steelyard.importers.building import StepBuilder
 
 def read_task_id(value: Any, builder: StepBuilder) -> str | None:
     """The task id as text; a number becomes its decimal text, with a notice. Raises `FormatError` for anything else."""
+    if value == "":
+        builder.notice("blank_task_id", "The task id is empty; it is read as not recorded.")
+        return None
     if value is None or isinstance(value, str):
-        return value or None
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise FormatError("its task_id is neither text nor a number")
     builder.notice("task_id_number", f"The task id is the number {value}; it is read as the text '{value}'.")

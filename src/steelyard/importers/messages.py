@@ -11,9 +11,13 @@ from typing import Any, Literal
 import msgspec
 
 from steelyard.importers.building import StepBuilder
+from steelyard.importers.uids import content_of
 from steelyard.model.trace import Part, Role, StepKind, Usage
 
 ROLES: frozenset[str] = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+AGENT = "agent"
+"""The one agent of a plain chat."""
 
 _TEXT_TYPES = frozenset({"text", "input_text", "output_text", "refusal"})
 _MEDIA_TYPES: Mapping[str, Literal["image", "audio", "file"]] = {
@@ -90,27 +94,35 @@ def _text(
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         parts = (*parts, Part(kind="text", text=refusal))
-    content: Any = parts[0].text if len(parts) == 1 and parts[0].kind == "text" else parts
     builder.add(
-        kind, role, turn=turn, pointer=at, content=content, parts=parts, time=_time(message), **fields
+        kind,
+        role,
+        turn=turn,
+        pointer=at,
+        content=content_of(parts),
+        parts=parts,
+        time=_time(message),
+        **fields,
     )
 
 
 def _assistant(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: str) -> None:
-    fields: dict[str, Any] = {"agent_id": "agent"}
-    if isinstance(message.get("model"), str):
-        fields["model"] = message["model"]
+    model = message.get("model")
+    if not isinstance(model, str):
+        model = None
     first = len(builder.steps)
     for name in ("reasoning_content", "reasoning"):
         thought = message.get(name)
         if isinstance(thought, str) and thought:
-            builder.thought(thought, "assistant", turn=turn, pointer=f"{at}/{name}", **fields)
+            pointer = f"{at}/{name}"
+            builder.thought(thought, "assistant", turn=turn, pointer=pointer, agent_id=AGENT, model=model)
             break
     calls = _calls_of(builder, message, turn, at)
     if not calls or _says_something(message):
-        _text(builder, "assistant", "assistant", message, turn, at, **fields)
+        _text(builder, "assistant", "assistant", message, turn, at, agent_id=AGENT, model=model)
+    time = _time(message)
     for call, pointer in calls:
-        _call(builder, call, turn, pointer, {**fields, "time": _time(message)})
+        _call(builder, call, turn, pointer, time, model)
     usage = read_usage(message.get("usage"))
     if usage is not None and len(builder.steps) > first:
         builder.steps[first] = msgspec.structs.replace(builder.steps[first], usage=usage)
@@ -128,15 +140,22 @@ def _calls_of(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: s
         calls = [(call, f"{at}/tool_calls/{i}") for i, call in enumerate(recorded)]
     elif recorded is not None:
         builder.unreadable(recorded, "`tool_calls` is not a list.", turn=turn, pointer=f"{at}/tool_calls")
-    if message.get("function_call") is not None and not calls:
-        calls.append(({"function": message["function_call"]}, f"{at}/function_call"))
+    if message.get("function_call") is not None:
+        if calls:
+            told = "A message has tool calls and an older function call beside them; the latter is not read."
+            builder.notice("function_call_not_read", told, f"s{len(builder.steps) + 1:04d}")
+        else:
+            calls.append(({"function": message["function_call"]}, f"{at}/function_call"))
     return calls
 
 
-def _call(builder: StepBuilder, call: Any, turn: int, pointer: str, fields: dict[str, Any]) -> None:
+def _call(builder: StepBuilder, call: Any, turn: int, pointer: str, time: Any, model: str | None) -> None:
     body = call
     if isinstance(call, dict):
-        body = next((call[key] for key in ("function", "custom") if isinstance(call.get(key), dict)), call)
+        function = call.get("function")
+        body = function if isinstance(function, dict) else call.get("custom")
+        if not isinstance(body, dict):
+            body = call
     if not isinstance(body, dict) or not isinstance(body.get("name"), str):
         builder.unreadable(call, "A tool call has no name.", turn=turn, pointer=pointer)
         return
@@ -150,29 +169,33 @@ def _call(builder: StepBuilder, call: Any, turn: int, pointer: str, fields: dict
         provider_id=None if provider_id is None else str(provider_id),
         missing=argument_key not in body,
         free_text=argument_key == "input" and isinstance(body["input"], str),
-        **fields,
+        time=time,
+        agent_id=AGENT,
+        model=model,
     )
 
 
 def _result(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: str) -> None:
     call_id, name, content = message.get("tool_call_id"), message.get("name"), message.get("content")
-    fields: dict[str, Any] = {
-        "turn": turn,
-        "pointer": at,
-        "provider_id": None if call_id is None else str(call_id),
-        "name": name if isinstance(name, str) else None,
-        "outcome": "error" if message.get("is_error") is True or message.get("status") == "error" else "ok",
-        "agent_id": "agent",
-        "time": _time(message),
-    }
-    if isinstance(content, str):
-        builder.result_text(content, **fields)
-        return
     parts = _parts(builder, content, turn, f"{at}/content")
-    if parts and all(part.kind == "text" for part in parts):
-        builder.result_text("\n".join(part.text or "" for part in parts), **fields)
+    if isinstance(content, str) or (parts and all(part.kind == "text" for part in parts)):
+        text = content if isinstance(content, str) else "\n".join(part.text or "" for part in parts)
+        value = builder.decoded(text)
+        parts = parts if len(parts) == 1 else (Part(kind="text", text=text),)
     else:
-        builder.result(None if isinstance(content, list) else builder.plain(content), parts, **fields)
+        value = None if isinstance(content, list) else builder.plain(content)
+    failed = message.get("is_error") is True or message.get("status") == "error"
+    builder.result(
+        value,
+        parts,
+        turn=turn,
+        pointer=at,
+        provider_id=None if call_id is None else str(call_id),
+        name=name if isinstance(name, str) else None,
+        outcome="error" if failed else "ok",
+        agent_id=AGENT,
+        time=_time(message),
+    )
 
 
 def _parts(builder: StepBuilder, content: Any, turn: int, at: str) -> tuple[Part, ...]:
@@ -231,9 +254,9 @@ def _media(builder: StepBuilder, kind: Literal["image", "audio", "file"], part: 
         return Part(kind=kind, uri=address, value=None if address else builder.plain(dict(part)))
     header, _, payload = address.partition(",")
     try:
-        data = base64.b64decode(payload, validate=True) if header.endswith(";base64") else payload.encode()
+        blob = base64.b64decode(payload, validate=True) if header.endswith(";base64") else payload.encode()
     except (binascii.Error, ValueError):
-        data = payload.encode("utf-8", "surrogatepass")
-    digest = hashlib.sha256(data).hexdigest()
-    builder.blobs[digest] = {"mime": header[5:].split(";")[0], "size": len(data)}
+        blob = payload.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(blob).hexdigest()
+    builder.blobs[digest] = {"mime": header[5:].split(";")[0], "size": len(blob)}
     return Part(kind=kind, blob=digest)

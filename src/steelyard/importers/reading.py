@@ -96,7 +96,6 @@ def _records(file: str, stream: BinaryIO) -> Iterator[Record | Quarantined]:
         if head:
             break
     if not head:
-        yield Quarantined(where=file, reason="The file is empty.")
         return
     by_name = os.path.splitext(file)[1].lower() in LINE_SUFFIXES
     tail = _first_more(stream)

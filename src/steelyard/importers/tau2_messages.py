@@ -118,25 +118,29 @@ class Conversation:
         )
 
     def _result(self, message: Any, turn: int, at: str) -> None:
+        builder = self.builder
         if not isinstance(message, Mapping):
-            self.builder.unreadable(message, "A tool result is no object.", turn=turn, pointer=at)
+            builder.unreadable(message, "A tool result is no object.", turn=turn, pointer=at)
             return
         caller = _requestor(message, "assistant")
         content = message.get("content")
-        fields: dict[str, Any] = {
-            "turn": turn,
-            "pointer": at,
-            "provider_id": _id(message),
-            "caller": caller,
-            "outcome": "error" if message.get("error") is True else "ok",
-            "agent_id": "agent" if caller == "assistant" else "user",
-            "time": message.get("timestamp"),
-        }
+        parts: tuple[Part, ...] = ()
         if isinstance(content, str):
-            self.builder.result_text(content, **fields)
+            value, parts = builder.decoded(content), (Part(kind="text", text=content),)
         else:
-            value = self.builder.plain(content)
-            self.builder.result(value, () if value is None else (json_part(value),), **fields)
+            value = builder.plain(content)
+            parts = () if value is None else (json_part(value),)
+        builder.result(
+            value,
+            parts,
+            turn=turn,
+            pointer=at,
+            provider_id=_id(message),
+            caller=caller,
+            outcome="error" if message.get("error") is True else "ok",
+            agent_id="agent" if caller == "assistant" else "user",
+            time=message.get("timestamp"),
+        )
 
     def _spent(self, message: Mapping[str, Any], role: str, first: int) -> None:
         usage = read_usage(message.get("usage"))

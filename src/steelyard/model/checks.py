@@ -16,7 +16,9 @@ import msgspec
 Scalar = str | int | float | bool | None
 
 
-class EqualsCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="equals", forbid_unknown_fields=True):
+class EqualsCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="equals", forbid_unknown_fields=True
+):
     """The same text, or the same JSON value and type (1 equals 1.0; not "1", not true)."""
 
     value: Any
@@ -27,7 +29,9 @@ class EqualsCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     nfc: bool = True
 
 
-class ContainsCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="contains", forbid_unknown_fields=True):
+class ContainsCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="contains", forbid_unknown_fields=True
+):
     """Substrings stand: `all` of them, and at least one of `any`. `drop`: characters removed from the text first."""
 
     of: str = "answer"
@@ -37,7 +41,9 @@ class ContainsCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     drop: str = ""
 
 
-class ExcludesCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="excludes", forbid_unknown_fields=True):
+class ExcludesCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="excludes", forbid_unknown_fields=True
+):
     """None of `any` stands; of `all`, not every one stands together."""
 
     of: str = "answer"
@@ -46,7 +52,9 @@ class ExcludesCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     case: bool = False
 
 
-class RegexCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="regex", forbid_unknown_fields=True):
+class RegexCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="regex", forbid_unknown_fields=True
+):
     """The RE2 pattern matches somewhere, or the whole text when `full`."""
 
     pattern: str
@@ -54,7 +62,9 @@ class RegexCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
     full: bool = False
 
 
-class NumberCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="number", forbid_unknown_fields=True):
+class NumberCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="number", forbid_unknown_fields=True
+):
     """A number in a field or argument (never dug out of prose): equal to `value` within tolerance, or in min..max."""
 
     of: str = "answer"
@@ -66,7 +76,9 @@ class NumberCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     rel_tol: Decimal = Decimal(0)
 
 
-class JsonCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="json", forbid_unknown_fields=True):
+class JsonCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="json", forbid_unknown_fields=True
+):
     """A JSON value fits a JSON Schema, or equals `value` at `pointer` (only looked at when `value` is given)."""
 
     of: str = "answer"
@@ -75,7 +87,9 @@ class JsonCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     value: Any = msgspec.UNSET
 
 
-class RecordsCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="records", forbid_unknown_fields=True):
+class RecordsCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="records", forbid_unknown_fields=True
+):
     """k of n expected records are there: score k/n. Matched by `key` fields where given, in order when `ordered`."""
 
     expected: tuple[Any, ...]
@@ -98,7 +112,9 @@ class ExpectedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     by: Literal["assistant", "user", "any"] | None = None
 
 
-class CallsCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="calls", forbid_unknown_fields=True):
+class CallsCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="calls", forbid_unknown_fields=True
+):
     """Expected tool calls against the attempted ones.
 
     `exact` the same sequence; `in_order` a subsequence, extra calls allowed; `any_order` the same multiset;
@@ -112,7 +128,9 @@ class CallsCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
     by: Literal["assistant", "user", "any"] = "assistant"
 
 
-class BudgetCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="budget", forbid_unknown_fields=True):
+class BudgetCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="budget", forbid_unknown_fields=True
+):
     """Every measurement named is at most its bound; a measurement that the trace lacks makes it unknown."""
 
     seconds: Decimal | None = None
@@ -122,7 +140,9 @@ class BudgetCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     turns: Decimal | None = None
 
 
-class ExprCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="expr", forbid_unknown_fields=True):
+class ExprCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="expr", forbid_unknown_fields=True
+):
     """An expression over answer, facts, state, extracted, calls and the names of `let`.
 
     `let` binds names to selectors (`proposal: call:recommend/args/pool_size`); `cite` names selectors whose steps
@@ -134,7 +154,9 @@ class ExprCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     cite: tuple[str, ...] = ()
 
 
-class RecordedCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="recorded", forbid_unknown_fields=True):
+class RecordedCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="recorded", forbid_unknown_fields=True
+):
     """The verdict was recorded elsewhere: a row of `file` (or of --recorded), or the trace's own external `score`."""
 
     file: str | None = None
@@ -189,7 +211,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     by: Literal["assistant", "user", "any"] = "assistant"
 
 
-class RuleCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="rule", forbid_unknown_fields=True):
+class RuleCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="rule", forbid_unknown_fields=True
+):
     """Passes when the rule has no hit in the trace; unknown where the record is known to be incomplete."""
 
     rule: Rule

@@ -116,7 +116,9 @@ class Speech(msgspec.Struct, frozen=True, kw_only=True):
 class Visibility(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Only `released` content reached the user and is graded; attempted calls count whatever this says."""
 
-    kind: Literal["released", "draft_rejected", "copied_context", "demo", "synthetic", "backchannel"] = "released"
+    kind: Literal["released", "draft_rejected", "copied_context", "demo", "synthetic", "backchannel"] = (
+        "released"
+    )
     by: str | None = None
     reason: str | None = None
     replaced_by: str | None = None

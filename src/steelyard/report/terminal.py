@@ -8,8 +8,8 @@ import msgspec
 
 from steelyard.model.table import ScoreTable
 from steelyard.report.changes import Change, changes
-from steelyard.report.hidden import Hidden
 from steelyard.report.failures import NO_RULES, Failure, Failures, Rules
+from steelyard.report.hidden import Hidden
 from steelyard.report.numbers import TIMES
 from steelyard.report.page import Page, Piece
 from steelyard.report.text import Pen, columns

@@ -8,8 +8,8 @@ import msgspec
 
 from steelyard.model.table import Average, Ci, DimensionScore, ScoreTable, TrialScore
 from steelyard.report.facts import Fact, facts, graders, notices, task_votes
-from steelyard.report.hidden import Hidden, hidden
 from steelyard.report.failures import NO_RULES, Failures, Rules, detail_is_partial, failures
+from steelyard.report.hidden import Hidden, hidden
 from steelyard.report.numbers import average, interval_words, percent, plural, span
 
 __all__ = ["Board", "Fact", "Interval", "Row", "because", "board", "percent"]

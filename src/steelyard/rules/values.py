@@ -13,14 +13,23 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 
 JsonType = Literal["null", "bool", "number", "text", "list", "object"]
 
+_TYPES: dict[type[Any], JsonType] = {
+    type(None): "null",
+    bool: "bool",
+    int: "number",
+    str: "text",
+    dict: "object",
+    list: "list",
+    tuple: "list",
+}
+
 
 def json_type(value: Any) -> JsonType | None:
     """The JSON type of a value; None for what JSON cannot hold: NaN, infinities and foreign objects."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, (int, float, Decimal)):
+    known = _TYPES.get(type(value))
+    if known is not None:
+        return known
+    if isinstance(value, (float, Decimal, int)):
         return "number" if is_finite(value) else None
     if isinstance(value, str):
         return "text"

@@ -115,7 +115,9 @@ class _Book:
             hint = f"; did you mean {close[0]!r}?" if close else ""
             self.unmatched[what] = 0
             self.notices.append(
-                ScoreNotice(code="unmatched_row", detail=f"a row names {what}, which the standard does not have{hint}")
+                ScoreNotice(
+                    code="unmatched_row", detail=f"a row names {what}, which the standard does not have{hint}"
+                )
             )
         self.unmatched[what] += 1
 
@@ -205,7 +207,9 @@ def _columns(plan: Plan, book: _Book) -> Cells:
             held.extend(verdicts.get(index) for index in range(len(constant)))
             columns.append(constant)
             criterion_of.extend(range(len(constant)))
-    flat = np.array([entry[1:] for block in columns for entry in block], dtype=np.float64).reshape(len(held), 7)
+    flat = np.array([entry[1:] for block in columns for entry in block], dtype=np.float64).reshape(
+        len(held), 7
+    )
     status, score = _read_rows(plan, held, trial_of, criterion_of, trials)
     cells = Cells(
         trials=trials, offset=offset, rows=held, trial=np.array(trial_of, dtype=np.int64),

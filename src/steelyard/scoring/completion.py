@@ -119,7 +119,10 @@ def _one_trial_each(cells: Cells) -> bool:
 def fault_counts(cells: Cells) -> dict[str, int]:
     """Trials that ended by an infrastructure or simulator fault; they are in no mean."""
     ended = [trial.ended_by for trial in cells.trials]
-    return {"infrastructure": ended.count("infrastructure_fault"), "simulator": ended.count("simulator_fault")}
+    return {
+        "infrastructure": ended.count("infrastructure_fault"),
+        "simulator": ended.count("simulator_fault"),
+    }
 
 
 def gate_states(cells: Cells) -> tuple[int, int]:

@@ -118,4 +118,8 @@ def _exact_mean(plan: Plan, values: dict[int, Fraction], *, nobody: Fraction) ->
             weight = plan.tasks[task].task.weight
             weights[task] = Fraction(1) if weight is None else Fraction(weight)
     total = sum(weights.values(), Fraction(0))
-    return sum((weights[task] * value for task, value in values.items()), Fraction(0)) / total if total else nobody
+    return (
+        sum((weights[task] * value for task, value in values.items()), Fraction(0)) / total
+        if total
+        else nobody
+    )

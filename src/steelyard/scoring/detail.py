@@ -56,7 +56,11 @@ class _Writer:
 
     def task(self, index: int) -> TaskScore:
         numbers = self.trials[index]
-        counted = [trial for trial in numbers if self.cells.trials[trial].counted and not self.cells.trials[trial].stand_in]
+        counted = [
+            trial
+            for trial in numbers
+            if self.cells.trials[trial].counted and not self.cells.trials[trial].stand_in
+        ]
         accepted = self.accepted
         correctness = self.dimensions.get(OBLIGATION)
         return TaskScore(
@@ -141,7 +145,9 @@ def _reason(row: Verdict | None, status: str, criterion: Criterion) -> str:
     if row is None:
         return "no verdict was recorded"
     if isinstance(row, Skipped) and status == "error":
-        return "recorded as skipped, but the criterion needs no other one; a verdict cannot be left out this way"
+        return (
+            "recorded as skipped, but the criterion needs no other one; a verdict cannot be left out this way"
+        )
     return row.reason
 
 

@@ -106,7 +106,9 @@ def task_weights(suite: Suite, tasks: tuple[TaskPlan, ...], voting: tuple[bool, 
             float(shares[entry.task.tags[tag]]) / sizes[entry.task.tags[tag]] if vote else 0.0
             for entry, vote in zip(tasks, voting, strict=True)
         ]
-    return [float(_raw_weight(entry.task)) if vote else 0.0 for entry, vote in zip(tasks, voting, strict=True)]
+    return [
+        float(_raw_weight(entry.task)) if vote else 0.0 for entry, vote in zip(tasks, voting, strict=True)
+    ]
 
 
 def _raw_weight(task: Task) -> Decimal:

@@ -62,7 +62,10 @@ def compute(suite: Suite, rows: Iterable[Verdict | TrialRow]) -> Scored:
             name: score_group(layout, cells, cells.dimension == position)
             for position, name in enumerate(layout.dimensions)
         },
-        layers={name: score_group(layout, cells, cells.layer == position) for position, name in enumerate(layout.layers)},
+        layers={
+            name: score_group(layout, cells, cells.layer == position)
+            for position, name in enumerate(layout.layers)
+        },
     )
 
 
@@ -221,5 +224,3 @@ def _what_votes(suite: Suite) -> str:
 
 def _notices(made: Scored) -> tuple[ScoreNotice, ...]:
     return tuple(sorted(made.cells.notices, key=lambda notice: (notice.code, notice.detail)))
-
-

@@ -28,13 +28,19 @@ def slices(plan: Plan, accepted: Acceptance, dimensions: Mapping[str, GroupScore
             if tag in entry.task.tags:
                 groups.setdefault(entry.task.tags[tag], []).append(index)
         if len(groups) <= MOST_VALUES:
-            found[tag] = {name: _slice(members, accepted, dimensions) for name, members in sorted(groups.items())}
+            found[tag] = {
+                name: _slice(members, accepted, dimensions) for name, members in sorted(groups.items())
+            }
     return found
 
 
 def _slice(members: list[int], accepted: Acceptance, dimensions: Mapping[str, GroupScores]) -> dict[str, Any]:
     low, high = accepted.task_low[members], accepted.task_high[members]
-    completion: dict[str, Any] = {"value": float(low.mean()), "low": float(low.mean()), "high": float(high.mean())}
+    completion: dict[str, Any] = {
+        "value": float(low.mean()),
+        "low": float(low.mean()),
+        "high": float(high.mean()),
+    }
     if np.array_equal(low, high) and bool(np.isin(low, (0.0, 1.0)).all()):
         found = wilson(int(low.sum()), len(members))
         completion["ci"] = {"low": found.low, "high": found.high, "method": found.method}

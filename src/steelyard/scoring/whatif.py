@@ -12,8 +12,8 @@ import msgspec
 
 from steelyard.errors import UsageError
 from steelyard.model.standard import Criterion, Suite, Task
-from steelyard.scoring.cells import missing_numbers
 from steelyard.model.verdict import Errored, Graded, TrialRow, Unknown, Verdict
+from steelyard.scoring.cells import missing_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,9 @@ def parse_change(kind: Literal["set", "weight", "gate"], text: str, suite: Suite
     _check_value(kind, value, text)
     if kind != "set" and trial is not None:
         raise UsageError(f"--{kind} {text!r} names one trial; a weight or gate holds for the whole task")
-    return Change(kind=kind, task=task.id, criterion=criterion, trial=trial, value=value, text=f"--{kind} {text}")
+    return Change(
+        kind=kind, task=task.id, criterion=criterion, trial=trial, value=value, text=f"--{kind} {text}"
+    )
 
 
 def _shape(kind: str) -> str:
@@ -145,11 +147,15 @@ def _change_rows(
 
 def _trials_of(suite: Suite, rows: Sequence[Verdict | TrialRow], change: Change) -> list[int]:
     seen = {row.trial for row in rows if row.task == change.task}
-    seen.update(missing_numbers(sorted(seen), next(task.trials for task in suite.tasks if task.id == change.task)))
+    seen.update(
+        missing_numbers(sorted(seen), next(task.trials for task in suite.tasks if task.id == change.task))
+    )
     if change.trial is None:
         return sorted(seen)
     if change.trial not in seen:
-        raise UsageError(f"{change.text}: task {change.task!r} has no trial {change.trial}; it has {sorted(seen)}")
+        raise UsageError(
+            f"{change.text}: task {change.task!r} has no trial {change.trial}; it has {sorted(seen)}"
+        )
     return [change.trial]
 
 
@@ -165,4 +171,6 @@ def _verdict(change: Change, trial: int) -> Verdict:
         return Unknown(task=change.task, criterion=criterion, trial=trial, reason=reason)
     if change.value == "error":
         return Errored(task=change.task, criterion=criterion, trial=trial, reason=reason, error="what_if")
-    return Graded(task=change.task, criterion=criterion, trial=trial, reason=reason, score=float(change.value))
+    return Graded(
+        task=change.task, criterion=criterion, trial=trial, reason=reason, score=float(change.value)
+    )

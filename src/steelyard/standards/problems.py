@@ -109,4 +109,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     if same is not None:
         return same
     near = difflib.get_close_matches(short, names, n=1, cutoff=0.6)
-    return near[0] if near else None
+    if near:
+        return near[0]
+    begun = [name for name in names if len(short) >= 3 and name.startswith(short)]
+    return begun[0] if len(begun) == 1 else None

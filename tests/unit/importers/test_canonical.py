@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard.importers import read_traces
-from steelyard.importers.formats.canonical import encode_trace
+from steelyard.importers.formats.canonical import Canonical, encode_trace
 from steelyard.model.evidence import answer, results_of
 from steelyard.model.trace import EndState, Quarantined, Trace
+from steelyard.ports.importer import Record
 
 One = Callable[[Any], Trace]
 Lines = Callable[..., list[Any]]
@@ -182,7 +185,7 @@ def _forget_a_field(value: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "edit", [_drop_a_result, _swap_steps, _repeat_an_id, _break_a_kind, _break_a_type, _forget_a_field]
+    "edit", [_drop_a_result, _repeat_an_id, _break_a_kind, _break_a_type, _forget_a_field]
 )
 def test_an_edited_export_is_not_taken_for_whole(
     read_one: One, read_lines: Lines, edit: Callable[[dict[str, Any]], None]
@@ -191,6 +194,15 @@ def test_an_edited_export_is_not_taken_for_whole(
     edit(value)
     (lost,) = read_lines(value)
     assert isinstance(lost, Quarantined)
+
+
+def test_an_export_in_another_order_is_read_by_its_sequence_numbers(read_one: One, read_lines: Lines) -> None:
+    whole = read_one(RICH)
+    value = exported(whole)
+    _swap_steps(value)
+    (trace,) = read_lines(value)
+    assert trace.steps == whole.steps
+    assert "reordered" in {notice.code for notice in trace.notices}
 
 
 def test_an_export_whose_pairing_was_cut_says_so(read_one: One) -> None:
@@ -215,3 +227,28 @@ def test_exports_of_real_data_are_read_again_equal(
     file.write_bytes(b"\n".join(encode_trace(trace) for trace in traces if isinstance(trace, Trace)))
     assert list(read_traces(file)) == traces
     assert len(traces) == 20
+
+
+@given(st.permutations(range(10)))
+def test_shuffled_steps_with_sequence_numbers_read_the_same(order: list[int]) -> None:
+    """Q48: order by sequence number, whatever the file order and however the clocks are written."""
+    times = ["2030-03-01T10:00:00Z", "2030-03-01T12:00:01+02:00", "2030-03-01T10:00:02"] * 4
+    steps = [
+        {
+            "kind": "tool_call",
+            "name": f"tool_{n}",
+            "args": {"n": n},
+            "call_id": f"c{n}",
+            "seq": n,
+            "started_at": times[n],
+        }
+        for n in range(10)
+    ]
+    value = {"schema": "trace/1", "task_id": "t", "steps": [steps[place] for place in order]}
+    (trace,) = Canonical().read(Record(value=value, where="t.jsonl:1", file="t.jsonl"))
+    assert isinstance(trace, Trace)
+    assert [step.call.name for step in trace.steps if step.call] == [f"tool_{n}" for n in range(10)]
+    assert [step.id for step in trace.steps] == [f"s{n:04d}" for n in range(1, 11)]
+    assert [step.clock for step in trace.steps[:3]] == ["utc", "utc", "naive"]
+    assert [step.started_at for step in trace.steps] == times[:10]
+    assert ("reordered" in {notice.code for notice in trace.notices}) == (order != sorted(order))

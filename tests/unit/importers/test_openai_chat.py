@@ -438,3 +438,40 @@ def test_uids_depend_on_place_kind_and_content_alone(read_lines: Callable[..., l
     assert [s.uid for s in first.steps] == [s.uid for s in again.steps]
     assert [a.uid == b.uid for a, b in zip(first.steps, changed.steps, strict=True)] == [True, False, True]
     assert all(len(step.uid) == 16 and set(step.uid) <= set("0123456789abcdef") for step in first.steps)
+
+
+def test_an_older_function_call_beside_tool_calls_is_told(read_one: One) -> None:
+    message = {**said(call("{}")), "function_call": {"name": "book", "arguments": "{}"}}
+    trace = read_one(talk(message, gave("x")))
+    assert len(agent_calls(trace)) == 1
+    assert codes(trace) == ["function_call_not_read"]
+
+
+def test_an_empty_task_id_is_not_recorded(read_one: One) -> None:
+    trace = read_one({"task_id": "", "output": "x"})
+    assert trace.task_id is None
+    assert codes(trace) == ["blank_task_id"]
+
+
+def test_a_tool_that_takes_plain_text_is_not_decoded(read_one: One) -> None:
+    trace = read_one(
+        talk(said({"id": "c1", "type": "custom", "custom": {"name": "sql", "input": '{"a": 1}'}}), gave("x"))
+    )
+    found = trace.steps[1].call
+    assert found is not None
+    assert (found.args, found.args_raw, found.args_error) == ('{"a": 1}', None, None)
+
+
+def test_a_lone_surrogate_in_arguments_is_replaced_and_told(read_one: One) -> None:
+    trace = read_one(talk(said(call('{"a": "\\ud800"}')), gave("x")))
+    found = trace.steps[1].call
+    assert found is not None
+    assert (found.args, found.args_error) == ({"a": "\ufffd"}, None)
+    assert codes(trace) == ["lone_surrogate"]
+
+
+def test_a_result_of_odd_json_stays_text(read_one: One) -> None:
+    trace = read_one(talk(said(call("{}")), gave('{"a": 1, "a": 2}')))
+    assert trace.steps[2].result is not None
+    assert trace.steps[2].result.value == '{"a": 1, "a": 2}'
+    assert codes(trace) == ["odd_result"]

@@ -80,9 +80,8 @@ def test_a_cut_document_is_quarantined(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"\n \n", b"\xef\xbb\xbf"])
-def test_an_empty_file_is_told(tmp_path: Path, raw: bytes) -> None:
-    (lost,) = records(tmp_path / "a.jsonl", raw)
-    assert lost == Quarantined(where=str(tmp_path / "a.jsonl"), reason="The file is empty.")
+def test_an_empty_file_holds_nothing_and_loses_nothing(tmp_path: Path, raw: bytes) -> None:
+    assert records(tmp_path / "a.jsonl", raw) == []
 
 
 def test_lines_are_streamed(tmp_path: Path) -> None:
@@ -191,3 +190,10 @@ def test_a_format_can_be_forced(tmp_path: Path) -> None:
         list(read_traces(file, format="tau2"))
     with pytest.raises(UsageError, match="no trace format 'openai'.*openai_chat"):
         read_traces(file, format="openai")
+
+
+def test_messages_one_a_line_are_told_how_to_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}\n')
+    with pytest.raises(InputError, match="belong in one list, under 'messages'"):
+        list(read_traces(file))

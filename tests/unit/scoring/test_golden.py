@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from scored import average, cell, criterion, graded, scored, suite, task
+from scored import average, cell, criterion, graded, read, scored, suite, task
 from steelyard.scoring import apply_changes, parse_change, score
-from scored import read
 
 AUTHORITY = {"gate": True}
 VERDICTS = {
@@ -32,7 +31,9 @@ def golden() -> Any:
 
 
 def rows() -> list[dict[str, Any]]:
-    return [graded(name, entry, value) for name, verdicts in VERDICTS.items() for entry, value in verdicts.items()]
+    return [
+        graded(name, entry, value) for name, verdicts in VERDICTS.items() for entry, value in verdicts.items()
+    ]
 
 
 def test_the_two_averages_and_completion() -> None:

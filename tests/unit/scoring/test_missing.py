@@ -28,7 +28,9 @@ def test_errors_stay_in_the_denominator() -> None:
 def test_graded_mean_is_never_the_headline() -> None:
     """Q12 (b): five answers at 0.9 and five errors are 0.45 to 0.95, with 0.9 over 5 of 10."""
     standard = suite(*(task(f"t{n}", criterion("C1", pass_mark=0.5)) for n in range(10)), at_least=0.4)
-    rows = [graded(f"t{n}", "C1", 0.9) for n in range(5)] + [ungraded(f"t{n}", "C1", "error") for n in range(5, 10)]
+    rows = [graded(f"t{n}", "C1", 0.9) for n in range(5)] + [
+        ungraded(f"t{n}", "C1", "error") for n in range(5, 10)
+    ]
     found = scored(standard, rows)
     assert average(found).value == average(found).low == pytest.approx(0.45)
     assert average(found).high == pytest.approx(0.95)
@@ -46,7 +48,11 @@ def test_non_finite_scores_are_errors(value: str) -> None:
 
     standard = suite(task("t", *(criterion(f"C{n}", pass_mark=0.7) for n in range(5))))
     bad = f'{{"task": "t", "criterion": "C0", "status": "graded", "score": {value}}}'
-    lines = [bad, bad.replace("C0", "C1"), '{"task": "t", "criterion": "C2", "status": "graded", "score": null}']
+    lines = [
+        bad,
+        bad.replace("C0", "C1"),
+        '{"task": "t", "criterion": "C2", "status": "graded", "score": null}',
+    ]
     lines += ['{"task": "t", "criterion": "C3", "status": "graded", "score": 0.9}']
     lines += ['{"task": "t", "criterion": "C4", "status": "graded", "score": 0.8}']
     table = score(standard, [read_row(f"rows:{n}", line.encode()) for n, line in enumerate(lines)])  # type: ignore[misc]
@@ -102,7 +108,9 @@ def test_equal_rows_count_once_and_different_rows_are_an_error() -> None:
 
 
 def test_a_row_of_no_known_task_or_criterion_is_named() -> None:
-    table = scored(suite(task("lookup", criterion("C1"))), [graded("lookpu", "C1", 1), graded("lookup", "C9", 1)])
+    table = scored(
+        suite(task("lookup", criterion("C1"))), [graded("lookpu", "C1", 1), graded("lookup", "C9", 1)]
+    )
     details = [notice.detail for notice in table.notices if notice.code == "unmatched_row"]
     assert any("'lookpu'" in detail and "did you mean 'lookup'" in detail for detail in details)
     assert any("'C9'" in detail for detail in details)

@@ -8,7 +8,9 @@ from scored import average, cell, criterion, graded, scored, suite, task, ungrad
 
 
 def chain(dimension: str = "correctness", **settings: object) -> object:
-    return suite(task("t", criterion("C1"), criterion("C2", dimension, needs=["C1"], **settings), criterion("C3")))
+    return suite(
+        task("t", criterion("C1"), criterion("C2", dimension, needs=["C1"], **settings), criterion("C3"))
+    )
 
 
 def test_a_skip_by_a_fail_earns_nothing_in_correctness() -> None:
@@ -37,7 +39,13 @@ def test_a_skip_by_something_undecided_counts_zero_to_one(status: str) -> None:
 
 def test_causes_run_down_the_chain() -> None:
     standard = suite(
-        task("t", criterion("C1"), criterion("C2", needs=["C1"]), criterion("C3", needs=["C2"]), criterion("C4", needs=["C1", "C0"]) if False else criterion("C4", needs=["C3"]))
+        task(
+            "t",
+            criterion("C1"),
+            criterion("C2", needs=["C1"]),
+            criterion("C3", needs=["C2"]),
+            criterion("C4", needs=["C1", "C0"]) if False else criterion("C4", needs=["C3"]),
+        )
     )
     failed = scored(standard, [graded("t", "C1", 0)])
     assert [cell(failed, "t", f"C{n}").cause for n in (2, 3, 4)] == ["fail"] * 3

@@ -9,7 +9,9 @@ from scored import average, cell, criterion, graded, scored, suite, task
 
 def test_criterion_weights_and_weight_zero() -> None:
     """Q22: 3 pass and 1 fail are 0.75; a weight of 0 is shown and changes nothing."""
-    standard = suite(task("t", criterion("C1", weight=3), criterion("C2", weight=1), criterion("C3", weight=0)))
+    standard = suite(
+        task("t", criterion("C1", weight=3), criterion("C2", weight=1), criterion("C3", weight=0))
+    )
     rows = [graded("t", "C1", 1), graded("t", "C2", 0), graded("t", "C3", 1)]
     table = scored(standard, rows)
     assert average(table).value == 0.75
@@ -25,7 +27,9 @@ def test_shares_by_tag_give_each_group_its_share() -> None:
     tasks = [task(f"x{n}", criterion("C1"), tags={"kind": "x"}) for n in range(100)]
     tasks += [task(f"y{n}", criterion("C1"), tags={"kind": "y"}) for n in range(10)]
     standard = suite(*tasks, weights={"by": "kind", "shares": {"x": 0.5, "y": 0.5}, "basis": "traffic"})
-    rows = [graded(f"x{n}", "C1", int(n < 50)) for n in range(100)] + [graded(f"y{n}", "C1", int(n < 9)) for n in range(10)]
+    rows = [graded(f"x{n}", "C1", int(n < 50)) for n in range(100)] + [
+        graded(f"y{n}", "C1", int(n < 9)) for n in range(10)
+    ]
     table = scored(standard, rows)
     assert average(table).value == pytest.approx(0.7)
     assert average(table).ci is not None and average(table).ci.se == pytest.approx(0.0560, abs=5e-5)  # type: ignore[union-attr]
@@ -47,7 +51,13 @@ def test_shares_renormalise_over_groups_that_have_the_dimension() -> None:
 
 @pytest.mark.parametrize(
     ("k", "n", "low", "high"),
-    [(1, 1, 0.2065, 1.0), (0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (19, 20, 0.7639, 0.9911), (38, 38, 0.9082, 1.0)],
+    [
+        (1, 1, 0.2065, 1.0),
+        (0, 10, 0.0, 0.2775),
+        (10, 10, 0.7225, 1.0),
+        (19, 20, 0.7639, 0.9911),
+        (38, 38, 0.9082, 1.0),
+    ],
 )
 def test_intervals_of_rates_stay_inside_the_scale(k: int, n: int, low: float, high: float) -> None:
     """Q52: Wilson, exactly inside [0, 1], with no standard error that pretends to know."""
@@ -61,7 +71,9 @@ def test_intervals_of_rates_stay_inside_the_scale(k: int, n: int, low: float, hi
 
 def test_the_mean_of_one_task_is_not_estimable() -> None:
     """Q52: one task with a fraction has no spread to estimate from."""
-    table = scored(suite(task("t", criterion("C1"), criterion("C2"))), [graded("t", "C1", 1), graded("t", "C2", 0)])
+    table = scored(
+        suite(task("t", criterion("C1"), criterion("C2"))), [graded("t", "C1", 1), graded("t", "C2", 0)]
+    )
     ci = average(table).ci
     assert ci is not None and (ci.low, ci.high, ci.se, ci.status) == (None, None, None, "not_estimable")
 
@@ -73,7 +85,9 @@ def test_exact_comparison_at_the_bar() -> None:
         task("b", *(criterion(f"C{n}") for n in range(3))),
         primary="dimension:correctness", at_least=0.5,
     )  # fmt: skip
-    rows = [graded("a", f"C{n}", int(n < 1)) for n in range(3)] + [graded("b", f"C{n}", int(n < 2)) for n in range(3)]
+    rows = [graded("a", f"C{n}", int(n < 1)) for n in range(3)] + [
+        graded("b", f"C{n}", int(n < 2)) for n in range(3)
+    ]
     assert scored(thirds, rows).exit_code == 0
     standard = suite(*(task(f"t{n}", criterion("C1")) for n in range(10)), at_least=0.7)
     assert scored(standard, [graded(f"t{n}", "C1", int(n < 7)) for n in range(10)]).exit_code == 0
@@ -96,7 +110,9 @@ def test_a_pass_mark_of_zero_is_report_only() -> None:
     assert average(table).value == 0.5
 
 
-@pytest.mark.parametrize(("n", "c", "k", "expected"), [(5, 2, 1, 0.4), (5, 2, 2, 0.7), (5, 2, 3, 0.9), (5, 2, 4, 1.0)])
+@pytest.mark.parametrize(
+    ("n", "c", "k", "expected"), [(5, 2, 1, 0.4), (5, 2, 2, 0.7), (5, 2, 3, 0.9), (5, 2, 4, 1.0)]
+)
 def test_pass_at_k_is_unbiased(n: int, c: int, k: int, expected: float) -> None:
     standard = suite(task("t", criterion("C1"), trials=n))
     table = scored(standard, [graded("t", "C1", int(trial <= c), trial) for trial in range(1, n + 1)])

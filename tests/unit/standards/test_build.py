@@ -59,13 +59,21 @@ def test_shared_criteria() -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"at_least": float("nan")}, "finite"), ({"at_least": float("inf")}, "finite"), ({"at_least": "1"}, "without quotes"),
-        ({"at_least": Decimal("NaN")}, "finite"), ({"at_least": True}, "must be a number"), ({"version": 1.0}, 'write "1.0"'),
-        ({"judges": {1: {}}}, "is not text"), ({"judges": {"a": {"kind": object()}}}, "holds a object"),
-        ({"version": "\ud800"}, "surrogate"), ({"version": b"1"}, "holds a bytes"), ({"verson": "1"}, "did you mean 'version'?"),
-        ({"at_least": 10**5000}, "must be|beyond|digits"), ({"version": "a\x00"}, "NUL"),
+        ({"at_least": float("nan")}, "finite"),
+        ({"at_least": float("inf")}, "finite"),
+        ({"at_least": "1"}, "without quotes"),
+        ({"at_least": Decimal("NaN")}, "finite"),
+        ({"at_least": True}, "must be a number"),
+        ({"version": 1.0}, 'write "1.0"'),
+        ({"judges": {1: {}}}, "is not text"),
+        ({"judges": {"a": {"kind": object()}}}, "holds a object"),
+        ({"version": "\ud800"}, "surrogate"),
+        ({"version": b"1"}, "holds a bytes"),
+        ({"verson": "1"}, "did you mean 'version'?"),
+        ({"at_least": 10**5000}, "must be|beyond|digits"),
+        ({"version": "a\x00"}, "NUL"),
     ],
-)  # fmt: skip
+)
 def test_values_that_no_file_could_hold(keys: dict[str, Any], said: str) -> None:
     with pytest.raises(StandardError) as caught:
         built(**keys)

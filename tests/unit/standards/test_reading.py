@@ -233,7 +233,8 @@ def test_json_with_a_doubled_key_is_refused() -> None:
 @pytest.mark.parametrize(
     ("data", "form"),
     [
-        (b"\xff\xfea", "yaml"), (b"name: \xe9", "yaml"), (b"name: a\x00b", "yaml"), (b"", "yaml"), (b"# only\n", "yaml"),
+        (b"\xff\xfea", "yaml"), (b"name: \xe9", "yaml"), (b"name: a\x00b", "yaml"), (b"", "yaml"),
+        (b"# only\n", "yaml"),
         (b"[1]", "yaml"), (b"text", "yaml"), (b"", "json"), (b"{", "json"), (b"[]", "json"), (b"3", "json"),
         (b'{"a": NaN}', "json"), (b'{"a": Infinity}', "json"), (b'{"name": "\\ud800"}', "json"),
         (b'{"\\u0000": 1}', "json"), (b'{"a": ' + b"9" * 5000 + b"}", "json"), (b"a = ", "toml"), (b"", "toml"),
@@ -296,7 +297,8 @@ tasks:
 
 def test_toml_problems_have_lines_too() -> None:
     text = (
-        'schema = "suite/1"\nname = "s"\nowner = "jo"\n\n[[tasks]]\nid = "a"\nprompt = "p"\n[[tasks.criteria]]\nid = "C1"\n'
+        'schema = "suite/1"\nname = "s"\nowner = "jo"\n\n[[tasks]]\n'
+        'id = "a"\nprompt = "p"\n[[tasks.criteria]]\nid = "C1"\n'
         'dimension = "correctness"\nrule = "It MUST hold."\nwieght = 2\ncheck = {kind = "equals", value = 1}\n'
     )
     assert problems(text, "toml") == (
@@ -314,8 +316,8 @@ def test_missing_files_and_unknown_names(tmp_path: Path) -> None:
     for name in ("absent.yaml", "suite.txt", "suite", "a\x00.yaml"):
         with pytest.raises(InputError):
             load_suite(tmp_path / name)
+    (tmp_path / "folder.yaml").mkdir()
     with pytest.raises(InputError, match="is a folder"):
-        (tmp_path / "folder.yaml").mkdir()
         load_suite(tmp_path / "folder.yaml")
     with pytest.raises(InputError, match="did you mean 'yaml'"):
         parse_suite(b"", name="s", format="yml", folder=".")

@@ -122,6 +122,7 @@ def test_task_keys(keys: str, said: str) -> None:
         (CRITERION.replace("id: C1", "id: C1, view: {last: 0}"), "at least 1"),
         (CRITERION.replace("id: C1", "id: C1, judge: {extract: {n: intger}}"), "did you mean 'integer'?"),
         (CRITERION.replace("id: C1", "id: C1, judge: {evidence: always}"), "must be optional or required"),
+        (CRITERION.replace("dimension", "dim"), "unknown key; did you mean 'dimension'?"),
         ("{id: C1, use: sharde}", "did you mean 'shared'?"),
         ("{use: shared, rule: other}", "belongs to the rubric 'shared'"),
         ("{use: shared, check: {kind: equals, value: 1}}", "belongs to the rubric 'shared'"),
@@ -327,7 +328,8 @@ def test_checks(check: str, said: str) -> None:
 @pytest.mark.parametrize(
     "check",
     [
-        "{kind: contains, any: [x]}", "{kind: excludes, all: [x]}", "{kind: number, min: 0}", "{kind: json, value: null}",
+        "{kind: contains, any: [x]}", "{kind: excludes, all: [x]}", "{kind: number, min: 0}",
+        "{kind: json, value: null}",
         "{kind: json, schema: {type: object}}", "{kind: calls, expected: [], mode: exact}",
         "{kind: calls, expected: [], mode: only_from}", "{kind: calls, expected: [{name: a, args: {}, only: present}]}",
         "{kind: calls, expected: [{name: a, only: [x], compare: {x: {abs_tol: 0.01}, y: any}}]}",

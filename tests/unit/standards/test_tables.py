@@ -113,7 +113,10 @@ def test_a_column_may_be_a_number_where_one_is_wanted(tmp_path: Path) -> None:
 
 
 def test_json_lines_keep_their_types(tmp_path: Path) -> None:
-    table = '\ufeff{"id": "q1", "input": "a", "expected": 1.50, "all": ["x", "y"]}\r\n\n{"id": "q2", "input": "a\u2028b", "expected": null, "all": ["z"]}\n'
+    table = (
+        '\ufeff{"id": "q1", "input": "a", "expected": 1.50, "all": ["x", "y"]}\r\n\n'
+        '{"id": "q2", "input": "a\u2028b", "expected": null, "all": ["z"]}\n'
+    )
     template = TEMPLATE.replace("It MUST be {expected}.", "It MUST hold.").replace(
         "criteria: [",
         'criteria: [{id: C2, dimension: correctness, rule: It MUST hold., check: {kind: contains, any: "{all}"}}, ',
@@ -148,10 +151,15 @@ def test_tables_stay_in_the_folder_of_the_suite(tmp_path: Path) -> None:
     (tmp_path / "cases.csv").write_text("id,input,expected\nq1,a,b\n")
     (inner / "link.csv").symlink_to(tmp_path / "cases.csv")
     for name, said in (
-        ("../cases.csv", "leaves the suite's folder"), (str(tmp_path / "cases.csv"), "absolute path"),
-        ("link.csv", "through a link"), ("absent.csv", "does not exist"), (".", "is a folder"), ("x/../../c.csv", "leaves"),
-        ("..\\\\cases.csv", "leaves"), ("C:\\\\cases.csv", "absolute"),
-    ):  # fmt: skip
+        ("../cases.csv", "leaves the suite's folder"),
+        (str(tmp_path / "cases.csv"), "absolute path"),
+        ("link.csv", "through a link"),
+        ("absent.csv", "does not exist"),
+        (".", "is a folder"),
+        ("x/../../c.csv", "leaves"),
+        ("..\\\\cases.csv", "leaves"),
+        ("C:\\\\cases.csv", "absolute"),
+    ):
         text = f'{HEAD}tasks_from: [{{file: "{name}", task: {TEMPLATE}}}]\n'
         assert any(said in line for line in problems(text, folder=str(inner)))
 

@@ -12,7 +12,7 @@ By hand, a step needs only its kind and content; ids, uids and turns are made:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,6 +31,7 @@ from steelyard.model.trace import (
     Quarantined,
     ResultOutcome,
     Role,
+    Step,
     StepKind,
     Trace,
     Usage,
@@ -39,6 +40,7 @@ from steelyard.model.trace import (
 from steelyard.ports.importer import Record
 
 SCHEMA = "trace/1"
+REORDERED = "The steps stood in another order than their sequence numbers say; they are read by number."
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "tool_result": "tool", "retrieval": "tool"}
 _AGENT_KINDS = frozenset({"assistant", "reasoning", "tool_call", "plan", "handoff"})
 
@@ -52,6 +54,7 @@ def encode_trace(trace: Trace) -> bytes:
 
 class _HandStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kind: StepKind
+    seq: int | None = None
     text: str | None = None
     parts: tuple[Part, ...] = ()
     name: str | None = None
@@ -82,6 +85,9 @@ class _HandTrace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     external_scores: tuple[ExternalScore, ...] = ()
     state_before: EndState | None = None
     state_after: EndState | None = None
+
+
+S = TypeVar("S", _HandStep, Step)
 
 
 class Canonical:
@@ -120,6 +126,8 @@ def _read(record: Record) -> Trace:
 
 def _checked(trace: Trace, record: Record) -> Trace:
     """References lean on the ids, so an edited file whose ids do not fit its steps is refused."""
+    steps, moved = _in_sequence(trace.steps)
+    trace = msgspec.structs.replace(trace, steps=steps)
     open_calls: set[str] = set()
     orphan: str | None = None
     for position, step in enumerate(trace.steps):
@@ -137,6 +145,8 @@ def _checked(trace: Trace, record: Record) -> Trace:
             orphan = orphan or step.id
     told = {notice.code for notice in trace.notices}
     notices = [Notice(code=code, detail=detail) for code, detail in record.notices if code not in told]
+    if moved:
+        notices.append(Notice(code="reordered", detail=REORDERED))
     if open_calls and "missing_result" not in told:
         detail = "A call has no result in the record."
         notices.append(Notice(code="missing_result", detail=detail, step=min(open_calls)))
@@ -148,8 +158,12 @@ def _checked(trace: Trace, record: Record) -> Trace:
 
 def _by_hand(value: _HandTrace, record: Record) -> Trace:
     builder = StepBuilder(record)
-    for index, step in enumerate(value.steps):
-        _hand_step(builder, step, index)
+    steps, moved = _in_sequence(value.steps)
+    places = {id(step): index for index, step in enumerate(value.steps)}
+    for index, step in enumerate(steps):
+        _hand_step(builder, step, index, places[id(step)])
+    if moved:
+        builder.notice("reordered", REORDERED)
     return builder.finish(
         format=Canonical.name,
         format_version=SCHEMA,
@@ -167,11 +181,20 @@ def _by_hand(value: _HandTrace, record: Record) -> Trace:
     )
 
 
-def _hand_step(builder: StepBuilder, step: _HandStep, index: int) -> None:
+def _in_sequence(steps: tuple[S, ...]) -> tuple[tuple[S, ...], bool]:
+    """Steps by their sequence numbers where each states one, else as they stand; and whether any had to move."""
+    numbers = [step.seq for step in steps if step.seq is not None]
+    if len(numbers) < len(steps) or numbers == sorted(numbers):
+        return steps, False
+    return tuple(sorted(steps, key=lambda step: step.seq or 0)), True
+
+
+def _hand_step(builder: StepBuilder, step: _HandStep, index: int, place: int) -> None:
+    """One step; `index` is its position in the sequence, `place` in the file."""
     acting = step.kind in _AGENT_KINDS and step.role != "user"
     fields: dict[str, Any] = {
         "turn": index if step.turn is None else step.turn,
-        "pointer": f"/steps/{index}",
+        "pointer": f"/steps/{place}",
         "agent_id": step.agent_id or ("agent" if acting else None),
         "time": step.started_at,
         "model": step.model,

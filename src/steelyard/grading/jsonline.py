@@ -1,0 +1,88 @@
+"""One line of JSON that nobody vouches for, as values that can be compared, shown and written again."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from typing import Any
+
+MOST_DEPTH = 200
+"""Nesting beyond this is refused: whatever compares, shows or writes a value later would need that much stack."""
+
+MOST_DIGITS = 400
+"""A whole number with more digits is kept as text; none that a row may hold is nearly as long."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class UnreadableLineError(Exception):
+    """The line is no JSON that can be used; the message says why in a few words."""
+
+
+class JsonLine:
+    """`value` in plain JSON types, except that NaN and infinities stay floats until `named` turns them into text.
+
+    Halves of surrogate pairs become U+FFFD. `repeated` are the keys written twice in the outermost object, and
+    `repeats` one key written twice anywhere: what such an object says depends on its reader.
+    """
+
+    def __init__(self, line: bytes) -> None:
+        """Raises UnreadableLineError."""
+        self.repeats: str | None = None
+        self.repeated: frozenset[str] = frozenset()
+        try:
+            value = json.loads(line.decode("utf-8-sig"), object_pairs_hook=self._object, parse_int=_integer)
+        except RecursionError:
+            raise UnreadableLineError("nested too deep") from None
+        except ValueError as problem:
+            raise UnreadableLineError(str(problem).split(":", maxsplit=1)[0]) from None
+        if _too_deep(value):
+            raise UnreadableLineError("nested too deep")
+        self.value = clean(value)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Called for the outermost object last."""
+        found = dict(pairs)
+        self.repeated = frozenset()
+        if len(found) < len(pairs):
+            written = Counter(name for name, _ in pairs)
+            self.repeated = frozenset(name for name, times in written.items() if times > 1)
+            self.repeats = self.repeats or clean(min(self.repeated))
+        return found
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= MOST_DIGITS else digits
+
+
+def _too_deep(value: Any) -> bool:
+    level, depth = [value], 0
+    while level and depth <= MOST_DEPTH:
+        level = [child for parent in level for child in _children(parent)]
+        depth += 1
+    return depth > MOST_DEPTH
+
+
+def _children(value: Any) -> list[Any]:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [child for child in inside if isinstance(child, dict | list)]
+
+
+def clean(value: Any) -> Any:
+    """The same value with U+FFFD for what is no character, so that it can be written as UTF-8."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {clean(name): clean(child) for name, child in value.items()}
+    return [clean(child) for child in value] if isinstance(value, list | tuple) else value
+
+
+def named(value: Any) -> Any:
+    """The same value with the names of NaN and infinities as text, since JSON has no such numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {name: named(child) for name, child in value.items()}
+    return [named(child) for child in value] if isinstance(value, list) else value
