@@ -54,10 +54,17 @@ MAX_REASON = 2_000
 class KindGrader:
     """The grader of one kind: runs its `grade`, and lets only sound findings out."""
 
-    def __init__(self, kind: str, version: str, grade: Callable[[Any, GraderInput], Finding]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        version: str,
+        grade: Callable[[Any, GraderInput], Finding],
+        reads: Callable[[Any], frozenset[str]],
+    ) -> None:
         self._kind = kind
         self._version = version
         self._grade = grade
+        self._reads = reads
 
     @property
     def kind(self) -> str:
@@ -66,6 +73,10 @@ class KindGrader:
     @property
     def version(self) -> str:
         return self._version
+
+    def reads(self, spec: Any) -> frozenset[str]:
+        """What of the trial decides the check; see `ports.Grader`."""
+        return self._reads(spec)
 
     def grade(self, spec: Any, given: GraderInput) -> Finding:
         """The finding of the check; raises `GraderError` when it can give none."""
@@ -92,6 +103,10 @@ class LaterGrader:
     def version(self) -> str:
         return "0"
 
+    def reads(self, spec: Any) -> frozenset[str]:
+        """Nothing: it never grades."""
+        return frozenset()
+
     def grade(self, spec: Any, given: GraderInput) -> Finding:
         """Raises `GraderError` with code `not_yet`, always: what is not graded is no pass."""
         raise GraderError(
@@ -114,7 +129,7 @@ def grader_for(spec: Check | LaterCheck) -> Grader:
 @cache
 def _load(kind: str) -> KindGrader:
     module = importlib.import_module(f"steelyard.checks.kinds.{kind}")
-    return KindGrader(kind, module.VERSION, module.grade)
+    return KindGrader(kind, module.VERSION, module.grade, module.reads)
 
 
 def _sound(finding: Finding, kind: str) -> Finding:

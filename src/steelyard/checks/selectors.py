@@ -79,6 +79,23 @@ def select(of: str, given: GraderInput) -> Found | Absent:
             )
 
 
+def aspects_of(*selectors: str) -> frozenset[str]:
+    """What of a trial these `of:` selectors read, in the words of `ports.Grader.reads`."""
+    return frozenset(aspect for of in selectors for aspect in _aspects(parse_selector(of)))
+
+
+def _aspects(selector: Selector) -> tuple[str, ...]:
+    match selector.source:
+        case "call":
+            return (f"call:{selector.name}",)
+        case "result":
+            return (f"call:{selector.name}", f"result:{selector.name}")
+        case "state" | "file":
+            return ("state_after",)
+        case source:
+            return (source,)
+
+
 @lru_cache(maxsize=1024)
 def parse_selector(of: str) -> Selector:
     """Reads `answer`, `answer#/p`, `said`, `call:NAME[0]/args/p`, `result:NAME/p`, `extracted.NAME`, `state#/p`, ..."""

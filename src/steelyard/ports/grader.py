@@ -37,4 +37,12 @@ class Grader(Protocol):
     @property
     def version(self) -> str: ...
 
+    def reads(self, spec: Any) -> frozenset[str]:
+        """The aspects of the trial that decide this check; a verdict is reused only while their content is the same.
+
+        `answer`, `said`, `calls`, `messages`, `results`, `steps`, `measurements`, `external`, `extracted`,
+        `state_before`, `state_after`, `facts`; or one tool or fact alone: `call:NAME`, `result:NAME`, `fact:NAME`.
+        """
+        ...
+
     def grade(self, spec: Any, given: GraderInput) -> Finding: ...

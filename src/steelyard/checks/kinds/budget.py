@@ -31,6 +31,11 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     lack: str = ""
 
 
+def reads(spec: BudgetCheck) -> frozenset[str]:
+    """Recorded measurements, and what the steps count, time and use."""
+    return frozenset({"measurements"})
+
+
 def grade(spec: BudgetCheck, given: GraderInput) -> Finding:
     """1 when every bound holds, 0 when one is exceeded, undecided when a measurement that could exceed is lacking.
 

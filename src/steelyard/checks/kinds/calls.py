@@ -54,6 +54,11 @@ class Comparison:
         return adjacency(len(self.expected), len(self.actual), self.fits)
 
 
+def reads(spec: CallsCheck) -> frozenset[str]:
+    """Every attempted call."""
+    return frozenset({"calls"})
+
+
 def grade(spec: CallsCheck, given: GraderInput) -> Finding:
     """1 or 0; undecided where the format cannot hold calls, or an incomplete record leaves it open.
 

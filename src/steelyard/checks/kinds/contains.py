@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.checks.findings import decided, empty_check, missing
-from steelyard.checks.selectors import Absent, select
+from steelyard.checks.selectors import Absent, aspects_of, select
 from steelyard.checks.show import names, show
 from steelyard.checks.texts import as_text, folded
 from steelyard.model.checks import ContainsCheck
@@ -11,6 +11,11 @@ from steelyard.model.verdict import Finding
 from steelyard.ports.grader import GraderInput
 
 VERSION = "1"
+
+
+def reads(spec: ContainsCheck) -> frozenset[str]:
+    """What `of` selects."""
+    return aspects_of(spec.of)
 
 
 def grade(spec: ContainsCheck, given: GraderInput) -> Finding:

@@ -7,13 +7,18 @@ from typing import Any
 from steelyard.checks.equality import equal
 from steelyard.checks.findings import decided, failed, missing
 from steelyard.checks.jsontext import NotJsonError, parse_json_text
-from steelyard.checks.selectors import Absent, select
+from steelyard.checks.selectors import Absent, aspects_of, select
 from steelyard.checks.show import show
 from steelyard.model.checks import EqualsCheck
 from steelyard.model.verdict import Finding
 from steelyard.ports.grader import GraderInput
 
 VERSION = "1"
+
+
+def reads(spec: EqualsCheck) -> frozenset[str]:
+    """What `of` selects."""
+    return aspects_of(spec.of)
 
 
 def grade(spec: EqualsCheck, given: GraderInput) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.checks.findings import empty_check, failed, passed
-from steelyard.checks.selectors import Absent, select
+from steelyard.checks.selectors import Absent, aspects_of, select
 from steelyard.checks.show import names, show
 from steelyard.checks.texts import as_text, folded
 from steelyard.model.checks import ExcludesCheck
@@ -11,6 +11,11 @@ from steelyard.model.verdict import Finding, Undecided
 from steelyard.ports.grader import GraderInput
 
 VERSION = "1"
+
+
+def reads(spec: ExcludesCheck) -> frozenset[str]:
+    """What `of` selects."""
+    return aspects_of(spec.of)
 
 
 def grade(spec: ExcludesCheck, given: GraderInput) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from steelyard.checks.evaluator import FROM_THE_AGENT, Evaluator, Expression, NoValueError, parse
 from steelyard.checks.explain import explained
 from steelyard.checks.findings import FAIL, NO_PROPOSAL, PASS, failed, missing
-from steelyard.checks.selectors import Absent, Found, select
+from steelyard.checks.selectors import Absent, Found, aspects_of, select
 from steelyard.checks.show import show
 from steelyard.errors import GraderError
 from steelyard.model.checks import ExprCheck
@@ -22,6 +23,35 @@ from steelyard.ports.grader import GraderInput
 VERSION = "1"
 
 RESERVED = frozenset({"answer", "facts", "state", "extracted", "calls"})
+_ASPECTS = {
+    "answer": "answer",
+    "facts": "facts",
+    "state": "state_after",
+    "extracted": "extracted",
+    "calls": "calls",
+}
+
+
+def reads(spec: ExprCheck) -> frozenset[str]:
+    """What its selectors select, the facts that it names, and the parts of the trial that it reads by name."""
+    expression = parse(spec.expr)
+    aspects = set(aspects_of(*spec.let.values(), *spec.cite))
+    aspects.update(_ASPECTS[name] for name in expression.roots - spec.let.keys() if name in _ASPECTS)
+    if _names_each_fact(expression.tree):
+        aspects.discard("facts")
+        aspects.update(f"fact:{name}" for name in expression.facts)
+    return frozenset(aspects)
+
+
+def _names_each_fact(tree: ast.expr) -> bool:
+    """Whether every use of `facts` says which fact: `facts.a` or `facts["a"]`, not `facts[x]`."""
+    uses = named = 0
+    for node in ast.walk(tree):
+        uses += isinstance(node, ast.Name) and node.id == "facts"
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.value, ast.Name):
+            constant = isinstance(node, ast.Attribute) or isinstance(node.slice, ast.Constant)
+            named += node.value.id == "facts" and constant
+    return uses == named
 
 
 def grade(spec: ExprCheck, given: GraderInput) -> Finding:

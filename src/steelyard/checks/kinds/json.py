@@ -11,7 +11,7 @@ from steelyard.checks.equality import json_equal
 from steelyard.checks.findings import decided, empty_check, failed, missing, passed
 from steelyard.checks.jsontext import NotJsonError, parse_json_text
 from steelyard.checks.schemas import Schema
-from steelyard.checks.selectors import Absent, Found, select
+from steelyard.checks.selectors import Absent, Found, aspects_of, select
 from steelyard.checks.show import show
 from steelyard.model.checks import JsonCheck
 from steelyard.model.evidence import follow
@@ -19,6 +19,11 @@ from steelyard.model.verdict import Finding, Score
 from steelyard.ports.grader import GraderInput
 
 VERSION = "1"
+
+
+def reads(spec: JsonCheck) -> frozenset[str]:
+    """What `of` selects."""
+    return aspects_of(spec.of)
 
 
 def grade(spec: JsonCheck, given: GraderInput) -> Finding:

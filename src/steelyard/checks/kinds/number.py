@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from steelyard.checks.findings import NO_PROPOSAL, decided, empty_check, failed, missing
 from steelyard.checks.numbers import exact, number_text, within
-from steelyard.checks.selectors import Absent, Found, select
+from steelyard.checks.selectors import Absent, Found, aspects_of, select
 from steelyard.checks.show import show, show_number
 from steelyard.errors import GraderError
 from steelyard.model.checks import NumberCheck
@@ -15,6 +15,11 @@ from steelyard.model.verdict import Finding
 from steelyard.ports.grader import GraderInput
 
 VERSION = "1"
+
+
+def reads(spec: NumberCheck) -> frozenset[str]:
+    """What `of` selects."""
+    return aspects_of(spec.of)
 
 
 def grade(spec: NumberCheck, given: GraderInput) -> Finding:

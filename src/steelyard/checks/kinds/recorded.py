@@ -13,6 +13,11 @@ from steelyard.ports.grader import GraderInput
 VERSION = "1"
 
 
+def reads(spec: RecordedCheck) -> frozenset[str]:
+    """The verdicts that the source recorded."""
+    return frozenset({"external"})
+
+
 def grade(spec: RecordedCheck, given: GraderInput) -> Finding:
     """The recorded score, exactly as written.
 

@@ -10,7 +10,7 @@ from steelyard.checks.equality import json_equal, json_type
 from steelyard.checks.findings import empty_check, failed, missing
 from steelyard.checks.jsontext import NotJsonError, parse_json_text
 from steelyard.checks.matching import adjacency, best_matching, longest_in_order
-from steelyard.checks.selectors import Absent, select
+from steelyard.checks.selectors import Absent, aspects_of, select
 from steelyard.checks.show import names, show
 from steelyard.errors import GraderError
 from steelyard.model.checks import RecordsCheck
@@ -18,6 +18,11 @@ from steelyard.model.verdict import Finding, Score
 from steelyard.ports.grader import GraderInput
 
 VERSION = "1"
+
+
+def reads(spec: RecordsCheck) -> frozenset[str]:
+    """What `of` selects."""
+    return aspects_of(spec.of)
 
 
 def grade(spec: RecordsCheck, given: GraderInput) -> Finding:

@@ -8,7 +8,7 @@ from typing import Any
 import re2
 
 from steelyard.checks.findings import decided, missing
-from steelyard.checks.selectors import Absent, select
+from steelyard.checks.selectors import Absent, aspects_of, select
 from steelyard.checks.show import show
 from steelyard.checks.texts import as_text
 from steelyard.errors import GraderError
@@ -17,6 +17,11 @@ from steelyard.model.verdict import Finding
 from steelyard.ports.grader import GraderInput
 
 VERSION = "1"
+
+
+def reads(spec: RegexCheck) -> frozenset[str]:
+    """What `of` selects."""
+    return aspects_of(spec.of)
 
 
 def grade(spec: RegexCheck, given: GraderInput) -> Finding:

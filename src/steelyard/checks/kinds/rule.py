@@ -11,6 +11,13 @@ from steelyard.rules import Hit, compile_rule, events_of, hits
 VERSION = "1"
 
 
+def reads(spec: RuleCheck) -> frozenset[str]:
+    """Every attempted call, and the messages where the rule refers to one."""
+    rule = spec.rule
+    events = {ref.event for ref in (rule.after, rule.never_after, rule.never_with) if ref is not None}
+    return frozenset({"calls", "messages"}) if "message" in events else frozenset({"calls"})
+
+
 def grade(spec: RuleCheck, given: GraderInput) -> Finding:
     """0 on any hit, whatever the rule's effect; 1 on none in a record that could show one, else undecided."""
     rule = compile_rule(spec.rule)
