@@ -2,7 +2,7 @@
 
     python scripts/docs.py            rewrite outputs, generated parts and pictures of README.md and docs/
     python scripts/docs.py --check    change nothing; exit 1 when something would change
-    python scripts/docs.py [--check] docs/tutorial.md ...    only these pages
+    python scripts/docs.py [--check] docs/tutorial.md ...    only these pages (or the picture)
 
 Comments in a page say what is done with the block that follows:
 
@@ -23,7 +23,7 @@ import argparse
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import docs_picture
@@ -31,6 +31,7 @@ import docs_reference
 from docs_run import Failure, Folder, Show
 
 ROOT = Path(__file__).resolve().parent.parent
+PICTURE = ROOT / "docs" / "images" / "scoreboard.svg"
 DIRECTIVE = re.compile(r"<!-- (file|files of|show|generated|end)(?:: (.+?))? -->")
 FENCE = re.compile(r"(`{3,})(\w*)")
 NOT_RUN = "not run: it needs the shared evaluation data beside the checkout (../shared)"
@@ -148,26 +149,23 @@ def page_is_fresh(path: Path, *, check: bool) -> bool:
     return settle(path, text, check=check, before=path.read_text("utf-8"))
 
 
-def picture_is_fresh(path: Path, draw: Callable[[], str], *, check: bool) -> bool:
-    """Renew or check one picture."""
-    return settle(path, draw(), check=check, before=path.read_text("utf-8") if path.exists() else None)
+def picture_is_fresh(path: Path, *, check: bool) -> bool:
+    """Renew or check the picture of the scoreboard."""
+    before = path.read_text("utf-8") if path.exists() else None
+    return settle(path, docs_picture.scoreboard(), check=check, before=before)
 
 
 def main(arguments: list[str]) -> int:
     """0 when all is fresh (or was written), 1 otherwise."""
     parser = argparse.ArgumentParser(description="Renew or check the documentation.")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
-    parser.add_argument(
-        "pages", nargs="*", type=Path, help="only these pages (default: all, and the pictures)"
-    )
+    parser.add_argument("pages", nargs="*", type=Path, help="only these (default: all, and the picture)")
     chosen = parser.parse_args(arguments)
     fresh = True
     try:
-        if not chosen.pages:
-            picture = ROOT / "docs" / "images" / "scoreboard.svg"
-            fresh = picture_is_fresh(picture, docs_picture.scoreboard, check=chosen.check)
-        for path in [path.resolve() for path in chosen.pages] or pages():
-            fresh = page_is_fresh(path, check=chosen.check) and fresh
+        for path in [path.resolve() for path in chosen.pages] or [PICTURE, *pages()]:
+            renew = picture_is_fresh if path == PICTURE else page_is_fresh
+            fresh = renew(path, check=chosen.check) and fresh
     except Failure as failure:
         print(failure, file=sys.stderr)
         return 1

@@ -161,13 +161,9 @@ def _attribute_docs(kind: type) -> dict[str, str]:
     assert isinstance(body, ast.ClassDef)
     found: dict[str, str] = {}
     for field, after in zip(body.body, body.body[1:], strict=False):
-        if (
-            isinstance(field, ast.AnnAssign)
-            and isinstance(field.target, ast.Name)
-            and isinstance(after, ast.Expr)
-        ):
-            if isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
-                found[field.target.id] = " ".join(after.value.value.split())
+        match field, after:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = " ".join(text.split())
     return found
 
 

@@ -37,20 +37,20 @@ class Show(NamedTuple):
             int(found["head"]) if "head" in found else None, found.get("from", ""), found.get("to", "")
         )
 
-    def of(self, lines: list[str]) -> list[str]:
-        """The lines to show."""
-        start = self._find(lines, self.first, 0) if self.first else 0
-        end = self._find(lines, self.last, start) + 1 if self.last else len(lines)
+    def of(self, lines: list[str]) -> list[str] | None:
+        """The lines to show; None where the output holds none of them."""
+        start = _find(lines, self.first, 0)
+        last = _find(lines, self.last, start or 0) if self.last else len(lines) - 1
+        if start is None or last is None:
+            return None
+        end = last + 1
         if self.head is not None:
             end = min(end, start + self.head)
         return [*(["..."] if start else []), *lines[start:end], *(["..."] if end < len(lines) else [])]
 
-    @staticmethod
-    def _find(lines: list[str], text: str, start: int) -> int:
-        for index in range(start, len(lines)):
-            if text in lines[index]:
-                return index
-        raise Failure(f"no line of the output holds {text!r}:\n" + "\n".join(lines))
+
+def _find(lines: list[str], text: str, start: int) -> int | None:
+    return next((index for index in range(start, len(lines)) if text in lines[index]), None if text else 0)
 
 
 class Folder:
@@ -98,14 +98,14 @@ class Folder:
         return any(line.startswith("$ ") and name in line for line in body for name in self._absent)
 
     def run(self, body: list[str], show: Show) -> list[str]:
-        """The block with fresh outputs. An exit code is the page's claim: another one is a `Failure`, never rewritten."""
+        """The block with fresh outputs. An exit code is the page's claim: another one is a `Failure`."""
         found = list(_commands(body))
         commands = [command for command, _ in found]
         claimed = {index: shown for index, (_, shown) in enumerate(found)}
         if not commands:
             raise Failure("a console block without a command; its commands start with `$ `")
         lines: list[str] = []
-        code = 0
+        code, applied = 0, False
         for index, command in enumerate(commands):
             lines += command.split("\n")
             if command == "$ echo $?":
@@ -121,7 +121,12 @@ class Folder:
                 raise Failure(
                     f"{command!r} exited {code}, and the page does not say so:\n" + "\n".join(output)
                 )
-            lines += show.of(output)
+            chosen = show.of(output)
+            applied = applied or chosen is not None
+            lines += output if chosen is None else chosen
+        if not applied:
+            shown = "\n".join(lines)
+            raise Failure(f"no output holds what is to be shown ({show.first!r} to {show.last!r}):\n{shown}")
         return lines
 
     def _execute(self, command: str) -> tuple[int, list[str]]:

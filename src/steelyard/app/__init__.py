@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from steelyard.app.bundled import demo_run, grade_tau2
     from steelyard.app.demo import demo_epilogue
+    from steelyard.app.drafts import draft, start
     from steelyard.app.facade import grade, load_suite, read_traces, score_rows, select, suite_schema
     from steelyard.app.files import write_row_file, write_whole
     from steelyard.app.reports import (
@@ -28,6 +29,7 @@ _HOMES = {
     "collect_traces": "reports",
     "demo_epilogue": "demo",
     "demo_run": "bundled",
+    "draft": "drafts",
     "grade": "facade",
     "grade_tau2": "bundled",
     "json_report": "reports",
@@ -38,6 +40,7 @@ _HOMES = {
     "score_rows": "facade",
     "scoreboard": "reports",
     "select": "facade",
+    "start": "drafts",
     "suite_schema": "facade",
     "trace_board": "reports",
     "trace_json": "reports",
@@ -52,6 +55,7 @@ __all__ = [
     "collect_traces",
     "demo_epilogue",
     "demo_run",
+    "draft",
     "grade",
     "grade_tau2",
     "json_report",
@@ -62,6 +66,7 @@ __all__ = [
     "score_rows",
     "scoreboard",
     "select",
+    "start",
     "suite_schema",
     "trace_board",
     "trace_json",

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 import click
 
 from steelyard.cli.check import check
+from steelyard.cli.completion import completion
 from steelyard.cli.demo import demo
 from steelyard.cli.environment import read_dotenv
 from steelyard.cli.grade import grade
+from steelyard.cli.init import init
 from steelyard.cli.schema import schema
 from steelyard.cli.score import score
 from steelyard.cli.trace import trace
@@ -35,7 +37,7 @@ def cli(debug: bool) -> None:
     """Weigh what an agent did against a standard that was fixed before the run."""
 
 
-for command in (demo, check, grade, score, whatif, trace, schema):
+for command in (demo, init, check, grade, score, whatif, trace, schema, completion):
     cli.add_command(command)
 
 
