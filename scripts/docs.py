@@ -162,13 +162,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("pages", nargs="*", type=Path, help="only these (default: all, and the picture)")
     chosen = parser.parse_args(arguments)
     fresh = True
-    try:
-        for path in [path.resolve() for path in chosen.pages] or [PICTURE, *pages()]:
-            renew = picture_is_fresh if path == PICTURE else page_is_fresh
+    for path in [path.resolve() for path in chosen.pages] or [PICTURE, *pages()]:
+        renew = picture_is_fresh if path == PICTURE else page_is_fresh
+        try:
             fresh = renew(path, check=chosen.check) and fresh
-    except Failure as failure:
-        print(failure, file=sys.stderr)
-        return 1
+        except Failure as failure:
+            print(failure, file=sys.stderr)
+            fresh = False
     return 0 if fresh else 1
 
 

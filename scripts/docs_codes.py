@@ -35,8 +35,10 @@ def error_codes() -> list[tuple[str, str]]:
     """(code, what it says) of errored verdicts, by code."""
     found: dict[str, str] = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        for code, said in _errors(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        for code, said in _errors(ast.parse(text)):
             found[code] = found.get(code) or said
+        found.update({code: "" for code in ERRORS if code not in found and f'"{code}"' in text})
     _refuse_unknown(ERRORS, found)
     return [(f"`{code}`", ERRORS.get(code) or said) for code, said in sorted(found.items())]
 
@@ -89,7 +91,8 @@ def _text(node: ast.expr | None) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+        text = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+        return text if any(letter.isalpha() for letter in text) else ""
     return ""
 
 

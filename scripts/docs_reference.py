@@ -104,7 +104,7 @@ def _rows(kind: type[msgspec.Struct]) -> Iterator[tuple[str, str, str, str]]:
     hints = typing.get_type_hints(kind, include_extras=True)
     for field in msgspec.structs.fields(kind):
         meaning = said.get(field.name) or MEANINGS.get(f"{kind.__name__}.{field.encode_name}", "")
-        if field.name == "of":
+        if field.name == "of" and kind in typing.get_args(checks.Check):
             meaning = "which value is read, see [selectors](#what-a-check-reads)"
         if not meaning and kind.__module__ == shapes.__name__:
             raise Failure(
@@ -178,7 +178,7 @@ def _check(kind: type[msgspec.Struct]) -> str:
     tag = str(kind.__struct_config__.tag)
     grade = importlib.import_module(f"steelyard.checks.kinds.{tag}").grade
     table_of_fields = _table(("parameter", "value", "default", "meaning"), _rows(kind))
-    return f"### {tag}\n\n{_paragraph(kind)}\n\n{table_of_fields}\n\nResult: {_paragraph(grade)}"
+    return f"### {tag} check\n\n{_paragraph(kind)}\n\n{table_of_fields}\n\nResult: {_paragraph(grade)}"
 
 
 def _later(_: str) -> str:

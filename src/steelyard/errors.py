@@ -6,6 +6,7 @@
     ├── InputError            a file cannot be read, or holds no known format   exit 2
     │   └── FormatError       one record of it is refused (quarantined)
     ├── OutputError           a report or row file cannot be written            exit 2
+    ├── StoreError            the store of runs is locked, full, damaged, ...   exit 2
     ├── MissingExtraError     an optional dependency is not installed           exit 2
     ├── NothingEvaluatedError a filter or folder matched nothing                exit 4
     └── GraderError           one check gave no verdict; becomes `Errored`      no exit of its own
@@ -47,6 +48,13 @@ class FormatError(InputError):
 
 class OutputError(SteelyardError):
     """A report or row file cannot be written."""
+
+
+class StoreError(SteelyardError):
+    """The store of runs cannot be used: locked, full, read-only, damaged, newer than this program, or no store at all.
+
+    The file is left as it was, and nothing that was committed is lost.
+    """
 
 
 class MissingExtraError(SteelyardError):

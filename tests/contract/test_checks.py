@@ -7,11 +7,12 @@ import sys
 import typing
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from steelyard.checks import grader_for
+from steelyard.checks import Policy, grader_for
 from steelyard.errors import GraderError
 from steelyard.model import checks as model
 from steelyard.model.checks import (
@@ -27,6 +28,7 @@ from steelyard.model.checks import (
     LaterCheck,
     Limit,
     NumberCheck,
+    PythonCheck,
     RecordedCheck,
     RecordsCheck,
     RegexCheck,
@@ -38,11 +40,13 @@ from steelyard.model.standard import Fact
 from steelyard.model.trace import ExternalScore, Trace
 from steelyard.model.verdict import Score, Undecided
 from unit.checks.trials import call, given, said, trace_of
+from unit.checks.worlds import STATE_CASES
 
 FACTS = {"limit": Fact(text="at most 16", data={"max": 16})}
 SIXTEEN = trace_of(call("set", {"size": 16}), said("16"))
 SIXTY_FOUR = trace_of(call("set", {"size": 64}), said("64"))
 RECORD = '[{"id": 1}, {"id": 2}]'
+HERE = Policy(folder=str(Path(__file__).parent))
 
 
 def recorded(value: float) -> Trace:
@@ -87,7 +91,9 @@ CASES: list[tuple[str, Any, Trace, Trace]] = [
     ),
     ("expr", ExprCheck(expr="answer == '16'"), SIXTEEN, SIXTY_FOUR),
     ("recorded", RecordedCheck(score="reward"), recorded(1.0), recorded(0.0)),
+    ("python", PythonCheck(file="sixteen.py"), SIXTEEN, SIXTY_FOUR),
     ("rule", RuleCheck(rule=Rule(id="r", tool=("drop",))), SIXTEEN, trace_of(call("drop"))),
+    *STATE_CASES,
     (
         "rule",
         RuleCheck(rule=Rule(id="r", tool=("*",), limit=Limit(scope="turn", max=1))),
@@ -130,7 +136,7 @@ def graded(spec: Any, trace: Trace, extracted: Any = None) -> Score | Undecided 
     """The finding, checked for what every finding must be; None where the check said that it can give none."""
     one = given(trace, facts=FACTS, extracted=extracted)
     try:
-        finding = grader_for(spec).grade(spec, one)
+        finding = grader_for(spec, HERE).grade(spec, one)
     except GraderError as problem:
         assert problem.code
         assert str(problem).encode("utf-8")
@@ -159,10 +165,10 @@ def test_every_kind_has_a_case() -> None:
 
 @every_case
 def test_a_grader_says_what_it_is(kind: str, spec: Any, best: Trace, worst: Trace) -> None:
-    grader = grader_for(spec)
+    grader = grader_for(spec, HERE)
     assert grader.kind == kind
     assert grader.version
-    assert grader_for(spec) is grader
+    assert grader_for(spec, HERE).version == grader.version
 
 
 @every_case
@@ -171,7 +177,7 @@ def test_the_best_passes_and_the_worst_fails(kind: str, spec: Any, best: Trace, 
     assert score(graded(spec, worst)) == 0
 
 
-ABSENCE = {"rule", "budget"}
+ABSENCE = {"rule", "budget", "provenance"}
 """Kinds that a trial which did nothing at all can meet, if its record is complete; `only_from` calls too."""
 
 
@@ -250,7 +256,7 @@ def test_the_order_of_parallel_calls_changes_nothing(kind: str, spec: Any, best:
     assert ordered_by_nature or score(graded(spec, forward)) == score(graded(spec, backward))
 
 
-@pytest.mark.parametrize("kind", model.LATER_KINDS)
+@pytest.mark.parametrize("kind", ["later", *model.LATER_KINDS])
 def test_kinds_that_come_later_never_give_a_score(kind: str) -> None:
     with pytest.raises(GraderError) as raised:
         grader_for(LaterCheck(kind=kind)).grade(LaterCheck(kind=kind), given(SIXTEEN))

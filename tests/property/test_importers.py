@@ -110,7 +110,7 @@ def test_answered_calls_are_all_paired_and_nothing_is_missed(messages: list[dict
     trace = imported(messages)
     calls = [step.id for step in trace.steps if step.call]
     assert sorted(results_of(trace)) == calls
-    assert codes(trace) <= {"repeated_call_id"}
+    assert codes(trace) <= {"repeated_call_id", "odd_result"}  # any text may look like odd JSON
     assert all(step.call.executed == "yes" for step in trace.steps if step.call)
 
 

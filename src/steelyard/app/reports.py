@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.app.facade import read_traces
 from steelyard.app.run import Run
-from steelyard.errors import NothingEvaluatedError
+from steelyard.errors import InputError, NothingEvaluatedError
 from steelyard.model.trace import Quarantined, Trace
 from steelyard.scoring import Change, parse_change
 
@@ -69,16 +70,25 @@ def whatif_board(
 def collect_traces(
     files: Sequence[str | Path], *, task: str | None = None, trial: int | None = None
 ) -> tuple[list[Trace], list[Quarantined]]:
-    """The traces of files, of one task or trial when asked. NothingEvaluatedError when none is left."""
+    """The traces of files, of one task or trial when asked; trials without a number are counted from 1, in order.
+
+    NothingEvaluatedError when none is left, InputError when nothing could be read.
+    """
     found: list[Trace] = []
     lost: list[Quarantined] = []
+    counted: Counter[str | None] = Counter()
     for entry in read_traces(list(files)):
         if isinstance(entry, Quarantined):
             lost.append(entry)
-        elif task in (None, entry.task_id) and trial in (None, entry.trial):
+            continue
+        counted[entry.task_id] += 1
+        number = counted[entry.task_id] if entry.trial is None else entry.trial
+        if task in (None, entry.task_id) and trial in (None, number):
             found.append(entry)
-    if not found and not lost:
-        asked = "" if task is None else f" of task {task!r}"
+    if not found and lost:
+        raise InputError(f"no record could be read (first: {lost[0].where}: {lost[0].reason})")
+    if not found:
+        asked = ("" if task is None else f" of task {task!r}") + ("" if trial is None else f", trial {trial}")
         raise NothingEvaluatedError(
             f"no trace{asked} in {', '.join(map(str, files))}; leave --task and --trial out to see all"
         )

@@ -75,8 +75,7 @@ def _with_losses(
     found = list(notices)
     if lost and code == 0:
         code, decision = 3, "INCOMPLETE"
-        detail = (
-            f"{len(lost)} records could not be read; what they held could have failed, so this is no pass"
-        )
+        several = f"{len(lost)} records" if len(lost) > 1 else "1 record"
+        detail = f"{several} could not be read; what was lost could have failed, so this is no pass"
         found.insert(0, ScoreNotice(code="lost_records", detail=detail))
     return msgspec.structs.replace(table, exit_code=code, decision=decision, notices=(*found, *table.notices))

@@ -28,11 +28,23 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
     tree: ast.expr
     roots: frozenset[str]
     facts: tuple[str, ...]
+    state: tuple[str, ...]
     extracted: tuple[str, ...]
 
 
+STATE = "state"
+"""The root whose values are what the agent left behind."""
+
+
 class NoValueError(Exception):
-    """The expression reads a value that the agent did not give. The message says which."""
+    """The expression reads a value that the agent did not give. The message says which.
+
+    `proposal`: it was to be proposed in the answer or a call, rather than left in the state.
+    """
+
+    def __init__(self, message: str, *, proposal: bool = True) -> None:
+        self.proposal = proposal
+        super().__init__(message)
 
 
 @lru_cache(maxsize=512)
@@ -60,6 +72,7 @@ def parse(text: str) -> Expression:
         tree=tree,
         roots=frozenset(node.id for node in nodes if isinstance(node, ast.Name)),
         facts=_members(nodes, "facts"),
+        state=_members(nodes, STATE),
         extracted=_members(nodes, FROM_THE_AGENT),
     )
 
@@ -188,7 +201,7 @@ class Evaluator(simpleeval.SimpleEval):  # type: ignore[misc]
     def _lacking(self, node: ast.expr, key: str) -> Any:
         read = ast.unparse(node)
         if _root(node) in self._proposed:
-            raise NoValueError(f"there is no {read}")
+            raise NoValueError(f"there is no {read}", proposal=_root(node) != STATE)
         raise GraderError(f"The expression reads {read}, but there is no {key}.", code="bad_reference")
 
     def _call(self, node: ast.Call) -> Any:

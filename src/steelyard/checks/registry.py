@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from steelyard.checks.policy import Policy
 from steelyard.checks.show import clean
 from steelyard.errors import GraderError
 from steelyard.model.checks import (
@@ -23,11 +24,13 @@ from steelyard.model.checks import (
     JsonCheck,
     LaterCheck,
     NumberCheck,
+    PythonCheck,
     RecordedCheck,
     RecordsCheck,
     RegexCheck,
     RuleCheck,
 )
+from steelyard.model.state_checks import CsvCheck, FilesCheck, ProvenanceCheck, SqlCheck, StateCheck
 from steelyard.model.verdict import Finding, Undecided
 from steelyard.ports.grader import Grader, GraderInput
 
@@ -44,6 +47,11 @@ _KINDS: dict[type[Any], str] = {
     ExprCheck: "expr",
     RecordedCheck: "recorded",
     RuleCheck: "rule",
+    CsvCheck: "csv",
+    FilesCheck: "files",
+    SqlCheck: "sql",
+    StateCheck: "state",
+    ProvenanceCheck: "provenance",
 }
 
 
@@ -60,7 +68,10 @@ class KindGrader:
         version: str,
         grade: Callable[[Any, GraderInput], Finding],
         reads: Callable[[Any], frozenset[str]],
+        seconds: float | None = None,
     ) -> None:
+        self.seconds = seconds
+        """How long one call of `grade` may take by the check's own settings; None: they do not say."""
         self._kind = kind
         self._version = version
         self._grade = grade
@@ -116,14 +127,26 @@ class LaterGrader:
         )
 
 
-def grader_for(spec: Check | LaterCheck) -> Grader:
-    """The grader of a check. Raises `GraderError` (code `unknown_kind`) for what is no check."""
+def grader_for(spec: Check | LaterCheck, policy: Policy = Policy()) -> Grader:  # noqa: B008 a frozen record
+    """The grader of a check. Raises `GraderError` (code `unknown_kind`) for what is no check.
+
+    The grader of a `python` check belongs to that check: its version holds the hash of the script.
+    """
     if isinstance(spec, LaterCheck):
         return LaterGrader(spec.kind)
+    if isinstance(spec, PythonCheck):
+        return _of_script(spec, policy)
     kind = _KINDS.get(type(spec))
     if kind is None:
         raise GraderError(f"{type(spec).__name__} is not a known kind of check.", code="unknown_kind")
     return _load(kind)
+
+
+def _of_script(spec: PythonCheck, policy: Policy) -> KindGrader:
+    from steelyard.checks.kinds.python import PythonGrader
+
+    grader = PythonGrader(spec, policy)
+    return KindGrader(grader.kind, grader.version, grader.grade, grader.reads, seconds=grader.seconds)
 
 
 @cache

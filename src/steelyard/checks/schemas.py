@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
@@ -151,3 +152,29 @@ def _target(root: Any, reference: str) -> Any:
         else:
             return None
     return node
+
+
+class _Compiled:
+    """The last schemas compiled. Keyed by identity: a suite's schema is one object for all its trials."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._known: OrderedDict[int, tuple[Any, Schema]] = OrderedDict()
+
+    def compiled(self, source: Any) -> Schema:
+        known = self._known.get(id(source))
+        if known is not None and known[0] is source:
+            return known[1]
+        schema = Schema(source)
+        self._known[id(source)] = (source, schema)
+        if len(self._known) > self._size:
+            self._known.popitem(last=False)
+        return schema
+
+
+_SCHEMAS = _Compiled(128)
+
+
+def compiled(source: Any) -> Schema:
+    """The compiled schema, the last ones of which are remembered. Raises `GraderError` as `Schema` does."""
+    return _SCHEMAS.compiled(source)

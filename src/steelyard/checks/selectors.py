@@ -14,6 +14,7 @@ import msgspec
 
 from steelyard.checks.jsontext import NotJsonError, parse_json_text
 from steelyard.checks.show import show
+from steelyard.checks.states import At, NoFileError, folder_of, no_part, part_of, read_text
 from steelyard.errors import GraderError
 from steelyard.model.evidence import agent_calls, answer, follow, results_of
 from steelyard.model.trace import Step, Trace
@@ -36,10 +37,12 @@ class Selector(msgspec.Struct, frozen=True, kw_only=True):
     pointer: str = ""
     parsed: bool = False
     """The answer is to be read as JSON."""
+    at: At = "end"
+    """Which state, where it reads one."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A value and what it rests on. `prose`: it is the text of a reply, not a field of some structure."""
+    """A value and what it rests on. `prose`: it is the text of a reply or a file, not a field of some structure."""
 
     value: Any
     source: Source
@@ -58,7 +61,7 @@ class Absent(msgspec.Struct, frozen=True, kw_only=True):
 def select(of: str, given: GraderInput) -> Found | Absent:
     """The value that `of` names.
 
-    Raises `GraderError`: `bad_selector` when it cannot be read, `not_yet` for end states.
+    Raises `GraderError`: `bad_selector` when it cannot be read, `bad_state` and `bad_path` for end states.
     """
     selector = parse_selector(of)
     match selector.source:
@@ -72,11 +75,10 @@ def select(of: str, given: GraderInput) -> Found | Absent:
             return _result(selector, given.trace)
         case "extracted":
             return _extracted(selector, given)
-        case _:
-            raise GraderError(
-                f"`{of}` reads an end state, which this version does not grade; read the answer or a call instead.",
-                code="not_yet",
-            )
+        case "state":
+            return _state(selector, given.trace)
+        case "file":
+            return _file(selector, given.trace)
 
 
 def aspects_of(*selectors: str) -> frozenset[str]:
@@ -91,7 +93,7 @@ def _aspects(selector: Selector) -> tuple[str, ...]:
         case "result":
             return (f"call:{selector.name}", f"result:{selector.name}")
         case "state" | "file":
-            return ("state_after",)
+            return ("state_after" if selector.at == "end" else "state_before",)
         case source:
             return (source,)
 
@@ -104,11 +106,11 @@ def parse_selector(of: str) -> Selector:
     head, hash_mark, pointer = of.partition("#")
     if hash_mark and head == "answer" and pointer[:1] in ("", "/"):
         return Selector(source="answer", pointer=pointer, parsed=True)
-    if head == "state" and pointer[:1] in ("", "/"):
-        return Selector(source="state", pointer=pointer)
+    if head in ("state", "state_before") and pointer[:1] in ("", "/"):
+        return Selector(source="state", pointer=pointer, at="end" if head == "state" else "start")
     scheme, colon, rest = of.partition(":")
-    if colon and rest and scheme == "file":
-        return Selector(source="file", name=rest)
+    if colon and rest and scheme in ("file", "file_before"):
+        return Selector(source="file", name=rest, at="end" if scheme == "file" else "start")
     if colon and rest and scheme in ("call", "result"):
         return _named_selector(of, "call" if scheme == "call" else "result", rest)
     if of.startswith("extracted.") and of != "extracted.":
@@ -135,7 +137,7 @@ def _named_selector(of: str, source: Source, rest: str) -> Selector:
 def _bad(of: str) -> GraderError:
     return GraderError(
         f"`of: {of}` names nothing that can be read; write answer, answer#/pointer, said, call:NAME/args/pointer, "
-        "result:NAME/pointer or extracted.NAME.",
+        "result:NAME/pointer, state#/pointer, file:PATH or extracted.NAME.",
         code="bad_selector",
     )
 
@@ -221,6 +223,33 @@ def _extracted(selector: Selector, given: GraderInput) -> Found | Absent:
     if selector.name not in given.extracted:
         return Absent(reason=f"no value was extracted for {selector.name}", source="extracted")
     return Found(value=given.extracted[selector.name], source="extracted")
+
+
+def _state(selector: Selector, trace: Trace) -> Found | Absent:
+    state = part_of(trace, selector.at, "json")
+    if state is None:
+        return Absent(reason=no_part(selector.at, "json"), source="state", undecided=True)
+    try:
+        value = follow(state, selector.pointer)
+    except LookupError:
+        reason = f"the {selector.at} state holds nothing at {show(selector.pointer)}"
+        return Absent(reason=reason, source="state")
+    scheme = "state" if selector.at == "end" else "state_before"
+    pointer = selector.pointer if selector.pointer.isprintable() else ""
+    return Found(value=value, source="state", evidence=(f"{scheme}:{pointer.removeprefix('/')}",))
+
+
+def _file(selector: Selector, trace: Trace) -> Found | Absent:
+    root = folder_of(trace, selector.at)
+    if root is None:
+        return Absent(reason=no_part(selector.at, "files"), source="file", undecided=True)
+    try:
+        text = read_text(root, selector.name)
+    except NoFileError as problem:
+        return Absent(reason=f"in the {selector.at} state, {problem}", source="file")
+    scheme = "file" if selector.at == "end" else "file_before"
+    evidence = (f"{scheme}:{selector.name}",) if selector.name.isprintable() else ()
+    return Found(value=text, source="file", evidence=evidence, prose=True)
 
 
 def _call_name(step: Step) -> str | None:

@@ -45,9 +45,9 @@ def show_number(number: int | float | Decimal | Fraction) -> str:
     return str(number)
 
 
-def names(found: list[str], limit: int = 5) -> str:
+def names(found: list[str], limit: int = 5, *, joint: str = ", ") -> str:
     """A short enumeration: the first few, and how many more."""
-    shown = ", ".join(found[:limit])
+    shown = joint.join(found[:limit])
     return shown if len(found) <= limit else f"{shown} and {len(found) - limit} more"
 
 

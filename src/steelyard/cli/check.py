@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import print_bytes
+from steelyard.cli.output import say, say_bytes
 
 
 @click.command()
@@ -31,7 +31,7 @@ def check(suite: str, as_json: bool, trust_python: bool, quiet: bool) -> None:
         "notices": list(loaded.notices),
     }
     if as_json:
-        print_bytes(msgspec.json.encode(found))
+        say_bytes(msgspec.json.encode(found))
     elif not quiet:
         _print(found)
 
@@ -39,11 +39,12 @@ def check(suite: str, as_json: bool, trust_python: bool, quiet: bool) -> None:
 def _print(found: dict[str, Any]) -> None:
     suite = found["suite"]
     version = f" {suite['version']}" if suite["version"] else ""
-    click.echo(f"{suite['name']}{version} is a valid standard: {found['tasks']} tasks, {found['criteria']} criteria, "
-               f"{found['gates']} gates")  # fmt: skip
-    click.echo(f"owner {suite['owner']} · hash {suite['hash'][:12]}")
+    several = (("tasks", "task"), ("criteria", "criterion"), ("gates", "gate"))
+    counts = ", ".join(f"{found[many]} {one if found[many] == 1 else many}" for many, one in several)
+    say(f"{suite['name']}{version} is a valid standard: {counts}")
+    say(f"owner {suite['owner']} · hash {suite['hash'][:12]}")
     for entry in found["excluded"]:
         what = f"criterion {entry['criterion']} of task" if entry["criterion"] else "task"
-        click.echo(f"left out: {what} {entry['task']} (when: {entry['when']})")
+        say(f"left out: {what} {entry['task']} (when: {entry['when']})")
     for notice in found["notices"]:
-        click.echo(f"note: {notice}")
+        say(f"note: {notice}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from steelyard.cli.output import say
+
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -17,4 +19,4 @@ def completion(context: click.Context, /, shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None  # the choice lists the shells that click knows
-    click.echo(kind(context.find_root().command, {}, "steelyard", "_STEELYARD_COMPLETE").source())
+    say(kind(context.find_root().command, {}, "steelyard", "_STEELYARD_COMPLETE").source())

@@ -6,10 +6,12 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import Output, output_options, show, style
+from steelyard.cli.options import ROWS, Output, output_options, show, style
+from steelyard.cli.output import say
 
 
 @click.command()
+@ROWS
 @output_options
 def demo(**options: Any) -> None:
     """Grade the bundled example: three tasks, two ways to average them, and what would change the score."""
@@ -19,5 +21,5 @@ def demo(**options: Any) -> None:
     main, lucky = app.demo_run()
     show(main, output)
     if not (output.as_json or output.quiet):
-        click.echo()
-        click.echo(app.demo_epilogue(main, lucky, **style(output)))
+        say("")
+        say(app.demo_epilogue(main, lucky, **style(output)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import Output, output_options, show
+from steelyard.cli.options import ROWS, Output, output_options, refuse_overwriting, show
 from steelyard.cli.progress import progress
 from steelyard.errors import UsageError
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     help="tau2 only: make a process criterion a gate.",
 )
 @click.option("--trust-python", is_flag=True, cls=Flag, help="Allow SUITE to be a Python file; it is run.")
+@ROWS
 @output_options
 @click.pass_context
 def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **options: Any) -> None:
@@ -55,6 +56,7 @@ def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **opti
     names = ("recorded", "only", "limit", "gates", "trust_python")
     chosen = {name: options.pop(name) for name in names}
     output = Output(**options)
+    refuse_overwriting((suite, *traces, *chosen["recorded"]), output)
     with progress(quiet=output.quiet) as update:
         run = _run(suite, traces, chosen, output, update)
     show(run, output)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from steelyard.cli.environment import Flag
+from steelyard.cli.output import say
 
 
 @click.command()
@@ -19,12 +20,12 @@ def init(folder: str, source: tuple[str, ...], owner: str) -> None:
 
     if source:
         files, tasks, total = app.draft(folder, app.read_traces(source), owner=owner)
-        click.echo(f"wrote {files[0]}: {tasks} tasks drafted from {total} recordings")
-        click.echo("replace each FILL IN, then:")
-        click.echo(f"  steelyard check {files[0]}")
-        click.echo(f"  steelyard grade {files[0]} {' '.join(source)}")
+        say(f"wrote {files[0]}: {tasks} tasks drafted from {total} recordings")
+        say("replace each FILL IN, then:")
+        say(f"  steelyard check {files[0]}")
+        say(f"  steelyard grade {files[0]} {' '.join(source)}")
         return
     files = app.start(folder, owner=owner)
-    click.echo(f"wrote {', '.join(str(Path(file)) for file in files)}")
-    click.echo("next:")
-    click.echo(f"  steelyard grade {files[0]} {files[1]}")
+    say(f"wrote {', '.join(str(Path(file)) for file in files)}")
+    say("next:")
+    say(f"  steelyard grade {files[0]} {files[1]}")

@@ -52,11 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             prog_name="steelyard",
             standalone_mode=False,
         )
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # the reader of our output has left (`| head`); point stdout elsewhere so that exit does not complain
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     except Exception as error:
         if debug:
             raise

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from steelyard.cli.environment import Flag
+from steelyard.cli.output import say, say_bytes
+from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.app import Run
@@ -23,9 +25,12 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     quiet: bool
     no_color: bool
     full: bool
-    out: str | None
     junit: str | None
     markdown: str | None
+    out: str | None = None
+
+
+ROWS = click.option("--out", metavar="FILE", cls=Flag, help="Write the rows as JSON Lines.")
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,13 +40,23 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--quiet", "-q", is_flag=True, cls=Flag, help="Print nothing; the exit code says it."),
         click.option("--no-color", is_flag=True, cls=Flag, help="No colour (also NO_COLOR)."),
         click.option("--full", is_flag=True, cls=Flag, help="List every verdict in --json, however many."),
-        click.option("--out", metavar="FILE", cls=Flag, help="Write the rows as JSON Lines."),
         click.option("--junit", metavar="FILE", cls=Flag, help="Write a JUnit XML report."),
         click.option("--markdown", metavar="FILE", cls=Flag, help="Write a Markdown summary."),
     )
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def refuse_overwriting(inputs: Sequence[str], output: Output) -> None:
+    """UsageError when a report would replace an input or another report."""
+    taken = {os.path.realpath(name): name for name in inputs}
+    for name in (output.out, output.junit, output.markdown):
+        if name is None or (os.path.exists(name) and not os.path.isfile(name)):  # a pipe or device
+            continue
+        if os.path.realpath(name) in taken:
+            raise UsageError(f"{name} is read or written by this command already; give each output a place of its own")
+        taken[os.path.realpath(name)] = name
 
 
 def write_reports(run: Run, output: Output) -> None:
@@ -62,21 +77,14 @@ def show(run: Run, output: Output) -> None:
 
     write_reports(run, output)
     if output.as_json:
-        print_bytes(app.json_report(run))
+        say_bytes(app.json_report(run))
     elif not output.quiet:
-        click.echo(app.scoreboard(run, **style(output)), nl=False)
-
-
-def print_bytes(data: bytes) -> None:
-    """Print bytes that are UTF-8 already, whatever the encoding of the terminal."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data + b"\n")
-    sys.stdout.buffer.flush()
+        say(app.scoreboard(run, **style(output)))
 
 
 def style(output: Output) -> dict[str, Any]:
     """Width, colour and character set of this terminal; 80 columns where there is none."""
-    terminal = sys.stdout.isatty()
+    terminal = sys.stdout is not None and sys.stdout.isatty()
     columns = os.get_terminal_size().columns if terminal else 80
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower()
     return {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from steelyard.cli.output import say
+
 
 @click.command()
 @click.argument("kind", type=click.Choice(["suite"]))
@@ -13,4 +15,4 @@ def schema(kind: str) -> None:
 
     from steelyard import app
 
-    click.echo(json.dumps(app.suite_schema(), indent=2))
+    say(json.dumps(app.suite_schema(), indent=2))

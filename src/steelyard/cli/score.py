@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import Output, output_options, show
+from steelyard.cli.options import ROWS, Output, output_options, refuse_overwriting, show
 
 
 @click.command()
 @click.argument("suite")
 @click.argument("rows")
 @click.option("--trust-python", is_flag=True, cls=Flag, help="Allow SUITE to be a Python file; it is run.")
+@ROWS
 @output_options
 @click.pass_context
 def score(context: click.Context, /, suite: str, rows: str, trust_python: bool, **options: Any) -> None:
@@ -21,6 +22,7 @@ def score(context: click.Context, /, suite: str, rows: str, trust_python: bool, 
     from steelyard import app
 
     output = Output(**options)
+    refuse_overwriting((suite, rows), output)
     run = app.score_rows(app.load_suite(suite, trust_python=trust_python), rows, full=output.full)
     show(run, output)
     context.exit(run.scores.exit_code)

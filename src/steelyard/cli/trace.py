@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import Output, print_bytes, style
+from steelyard.cli.options import Output, style
+from steelyard.cli.output import say, say_bytes
 
 FEW = 3
 """Files with more traces than this are listed, one line a trace, unless one is picked."""
@@ -28,11 +29,11 @@ def trace(
 
     found, lost = app.collect_traces(files, task=task, trial=trial)
     if as_json:
-        print_bytes(app.trace_json(found, lost))
+        say_bytes(app.trace_json(found, lost))
         return
     output = Output(
-        as_json=False, quiet=False, no_color=no_color, full=full, out=None, junit=None, markdown=None
+        as_json=False, quiet=False, no_color=no_color, full=full, junit=None, markdown=None
     )
-    click.echo(
-        app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(output)), nl=False
+    say(
+        app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(output))
     )

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import Output, output_options, print_bytes, style, write_reports
+from steelyard.cli.options import Output, output_options, refuse_overwriting, style, write_reports
+from steelyard.cli.output import say, say_bytes
 from steelyard.errors import UsageError
 
 
@@ -19,6 +20,7 @@ from steelyard.errors import UsageError
     "sets",
     multiple=True,
     metavar="TASK/CRITERION=SCORE",
+    cls=Flag,
     help="Replace a verdict (TASK#2/... for one trial).",
 )
 @click.option(
@@ -26,9 +28,10 @@ from steelyard.errors import UsageError
     "weights",
     multiple=True,
     metavar="TASK=N",
+    cls=Flag,
     help="Give a task (or TASK/CRITERION) another weight.",
 )
-@click.option("--gate", "gates", multiple=True, metavar="TASK/CRITERION", help="Make a criterion a gate.")
+@click.option("--gate", "gates", multiple=True, metavar="TASK/CRITERION", cls=Flag, help="Make a criterion a gate.")
 @click.option("--trust-python", is_flag=True, cls=Flag, help="Allow SUITE to be a Python file; it is run.")
 @output_options
 def whatif(
@@ -39,6 +42,7 @@ def whatif(
     from steelyard import app
 
     output = Output(**options)
+    refuse_overwriting((suite, rows), output)
     if not (sets or weights or gates):
         raise UsageError("nothing to change; give --set, --weight or --gate")
     before = app.score_rows(app.load_suite(suite, trust_python=trust_python), rows, full=output.full)
@@ -46,6 +50,6 @@ def whatif(
     after = before.what_if(changes)
     write_reports(after, output)
     if output.as_json:
-        print_bytes(app.json_report(after))
+        say_bytes(app.json_report(after))
     elif not output.quiet:
-        click.echo(app.whatif_board(before, after, **style(output)), nl=False)
+        say(app.whatif_board(before, after, **style(output)))

@@ -42,7 +42,11 @@ class Addressing:
         head = (grader.kind, grader.version, spec, criterion.rule, criterion.view, self.trace.fidelity)
         digest.update(_encode(head))
         for aspect in sorted(grader.reads(spec)):
-            content = self._content(aspect, given) if narrowed or aspect == "extracted" else self._cached(aspect, given)
+            content = (
+                self._content(aspect, given)
+                if narrowed or aspect == "extracted"
+                else self._cached(aspect, given)
+            )
             digest.update(aspect.encode("utf-8", "replace") + b"\0" + content)
         return digest.digest()
 
@@ -61,7 +65,11 @@ class Addressing:
             value = self.task.facts
         else:
             scheme, colon, name = aspect.partition(":")
-            value = self.task.facts.get(name) if scheme == "fact" else _READERS[scheme](given.trace, name if colon else None)
+            value = (
+                self.task.facts.get(name)
+                if scheme == "fact"
+                else _READERS[scheme](given.trace, name if colon else None)
+            )
         return hashlib.sha256(_encode(value)).digest()
 
 
@@ -102,7 +110,9 @@ def _results(trace: Trace, name: str | None) -> Any:
     if name is not None:
         paired = results_of(trace)
         calls = agent_calls(trace, by="any")
-        wanted = {paired[step.id].id for step in calls if step.id in paired and step.call and step.call.name == name}
+        wanted = {
+            paired[step.id].id for step in calls if step.id in paired and step.call and step.call.name == name
+        }
     return [
         (step.id, step.alias, step.result.call_step_id, step.result.outcome, step.result.value, step.text)
         for step in trace.steps
@@ -122,7 +132,9 @@ def _plain(step: Step) -> Any:
 
 
 def _measurements(trace: Trace, name: str | None) -> Any:
-    timed = [(step.started_at, step.ended_at, step.clock, step.usage, step.turn, step.role) for step in trace.steps]
+    timed = [
+        (step.started_at, step.ended_at, step.clock, step.usage, step.turn, step.role) for step in trace.steps
+    ]
     return trace.measurements, trace.usage, timed, len(agent_calls(trace))
 
 

@@ -168,8 +168,8 @@ def _is_recorded(criterion: Criterion) -> bool:
 def _no_row(criterion: Criterion, file: str | None) -> str:
     if file is not None:
         return f"{file} has no verdict for this criterion and trial"
-    kind = "judges are not run in this version" if criterion.judge else "its verdict is recorded elsewhere"
-    return f"no verdict: {kind}; give rows with --recorded FILE"
+    why = " (judges are not run in this version)" if criterion.judge else ""
+    return f"no row was given for this criterion; add its verdict with --recorded FILE{why}"
 
 
 def _needs_evidence(criterion: Criterion) -> bool:

@@ -25,13 +25,13 @@ class JsonLine:
     """`value` in plain JSON types, except that NaN and infinities stay floats until `named` turns them into text.
 
     Halves of surrogate pairs become U+FFFD. `repeated` are the keys written twice in the outermost object, and
-    `repeats` one key written twice anywhere: what such an object says depends on its reader.
+    `repeated_inside` one key written twice within it: what such an object says depends on its reader.
     """
 
     def __init__(self, line: bytes) -> None:
         """Raises UnreadableLineError."""
-        self.repeats: str | None = None
         self.repeated: frozenset[str] = frozenset()
+        self.repeated_inside: str | None = None
         try:
             value = json.loads(line.decode("utf-8-sig"), object_pairs_hook=self._object, parse_int=_integer)
         except RecursionError:
@@ -43,13 +43,14 @@ class JsonLine:
         self.value = clean(value)
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Called for the outermost object last."""
+        """Called for the outermost object last, so that what it held until then stands further in."""
         found = dict(pairs)
+        if self.repeated and self.repeated_inside is None:
+            self.repeated_inside = min(self.repeated)
         self.repeated = frozenset()
         if len(found) < len(pairs):
             written = Counter(name for name, _ in pairs)
-            self.repeated = frozenset(name for name, times in written.items() if times > 1)
-            self.repeats = self.repeats or clean(min(self.repeated))
+            self.repeated = frozenset(clean(name) for name, times in written.items() if times > 1)
         return found
 
 

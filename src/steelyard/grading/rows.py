@@ -20,10 +20,6 @@ Row = Verdict | TrialRow
 STATUSES = ("graded", "unknown", "error", "skipped")
 MOST_TRIAL = 2**63 - 1
 """What 64 bits hold; a greater number of a trial is a mistake."""
-_ADDRESS = ("task", "criterion", "rubric_id", "trial")
-_TELLING = tuple(
-    f'"{key}"'.encode() for key in (*_ADDRESS[:2], "trial", "status", "score", "graders", "evidence_refs")
-)
 
 
 class _PlainRow(msgspec.Struct, kw_only=True):
@@ -45,6 +41,8 @@ class _PlainRow(msgspec.Struct, kw_only=True):
 
 
 _decode_plain = msgspec.json.Decoder(_PlainRow).decode
+_FIELDS = (*_PlainRow.__struct_fields__, "rubric_id")
+_KEYS = tuple(f'"{key}"'.encode() for key in _FIELDS)
 
 
 def read_rows(lines: Iterable[tuple[str, bytes]]) -> Iterator[Row | Quarantined]:
@@ -72,7 +70,7 @@ def _doubtful(line: bytes, plain: _PlainRow) -> bool:
     """
     if line.count(b"[") + line.count(b"{") > MOST_DEPTH or b"\\u00" in line or plain.extracted:
         return True
-    return any(line.count(key) > 1 for key in _TELLING)
+    return any(line.count(key) > 1 for key in _KEYS)
 
 
 def _from_plain(plain: _PlainRow) -> Verdict:
@@ -95,7 +93,7 @@ def _verdict(status: str, score: Any, error: str, common: dict[str, Any]) -> Ver
         return Unknown(**common)
     if status == "skipped":
         return Skipped(**common)
-    return Errored(**common, error=error)
+    return Errored(**common, error=error or "error")
 
 
 def _score_problem(status: str, score: Any, graders: tuple[GraderRef, ...]) -> tuple[str, str] | None:
@@ -140,15 +138,18 @@ def _read_slowly(where: str, line: bytes) -> Row | Quarantined:
     problem = _address_problem(value, read.repeated)
     if problem is not None:
         return Quarantined(where=where, reason=problem)
-    criterion = value.get("criterion")
+    criterion = value.get(_criterion_key(value))
     if criterion is None:
-        criterion = value.get("rubric_id")
-    if criterion is None:
-        return _trial_row(where, value, read.repeats)
-    return _from_object(value, criterion, read.repeats)
+        return _trial_row(where, value, min(read.repeated, default=read.repeated_inside))
+    twice = min(read.repeated.intersection(_FIELDS), default=read.repeated_inside)
+    return _from_object(value, criterion, twice)
 
 
-def _from_object(value: Mapping[str, Any], criterion: str, repeats: str | None) -> Verdict:
+def _criterion_key(value: Mapping[str, Any]) -> str:
+    return "criterion" if value.get("criterion") is not None else "rubric_id"
+
+
+def _from_object(value: Mapping[str, Any], criterion: str, twice: str | None) -> Verdict:
     extracted = value.get("extracted")
     common: dict[str, Any] = {
         "task": value["task"], "criterion": criterion, "trial": value.get("trial", 1),
@@ -159,30 +160,25 @@ def _from_object(value: Mapping[str, Any], criterion: str, repeats: str | None) 
         "attempts": tuple(map(_attempt, _several(value.get("attempts")))), "cost_usd": _number(value.get("cost_usd")),
     }  # fmt: skip
     status = value.get("status")
-    problem = None
-    if repeats is not None:
-        problem = (
-            "duplicate_key",
-            f"the key {_short(repeats)} is written twice, so what the row says is undecided",
-        )
+    if twice is not None:
+        code, reason = "duplicate_key", f"the key {_short(twice)} is written twice; keep one of them"
     elif status not in STATUSES:
-        problem = "bad_status", f"the status must be graded, unknown, error or skipped, not {_short(status)}"
+        code = "bad_status"
+        reason = f"the status must be graded, unknown, error or skipped, not {_short(status)}"
     elif not isinstance(extracted, dict | None):
-        problem = (
-            "bad_extraction",
-            f"extracted must be an object of names and values, not {_short(extracted)}",
-        )
-    if problem is None:
-        return _verdict(str(status), value.get("score"), _word(value.get("error")) or "error", common)
-    return Errored(**{**common, "reason": problem[1], "extracted": {}}, error=problem[0])
+        code, reason = "bad_extraction", f"extracted must be an object, not {_short(extracted)}"
+    else:
+        return _verdict(status, value.get("score"), _word(value.get("error")) or "", common)
+    return Errored(**{**common, "reason": reason, "extracted": {}}, error=code)
 
 
 def _address_problem(value: Mapping[str, Any], repeated: frozenset[str]) -> str | None:
     """Why the row cannot say which verdict it is; None when it can."""
-    twice = next((key for key in _ADDRESS if key in repeated), None)
+    names = ("task", _criterion_key(value))
+    twice = next((key for key in (*names, "criterion", "trial") if key in repeated), None)
     if twice is not None:
         return f"{twice} is written twice; keep one of them"
-    for key in ("task", "criterion", "rubric_id"):
+    for key in names:
         name = value.get(key)
         if isinstance(name, int | float) and not isinstance(name, bool):
             return f'{key} is the number {_short(name)}, and ids are text: write "{key}": "{_short(name)}"'
@@ -196,13 +192,11 @@ def _address_problem(value: Mapping[str, Any], repeated: frozenset[str]) -> str 
     return None
 
 
-def _trial_row(where: str, value: Mapping[str, Any], repeats: str | None) -> Row | Quarantined:
+def _trial_row(where: str, value: Mapping[str, Any], twice: str | None) -> Row | Quarantined:
     if "status" in value or "score" in value:
         return Quarantined(where=where, reason="a verdict row must name its criterion")
-    if repeats is not None:
-        return Quarantined(
-            where=where, reason=f"the key {_short(repeats)} is written twice; keep one of them"
-        )
+    if twice is not None:
+        return Quarantined(where=where, reason=f"the key {_short(twice)} is written twice; keep one of them")
     measurements = value.get("measurements")
     stated = measurements.items() if isinstance(measurements, dict) else ()
     numbers = {name: number for name, entry in stated if (number := _number(entry)) is not None}
@@ -232,14 +226,14 @@ def _refs(value: Any) -> tuple[str, ...]:
 def _grader(value: Any) -> GraderRef:
     """A grader that is written oddly is still a grader: a judge must not pass for code by a number as its version."""
     if not isinstance(value, dict):
-        return GraderRef(kind=_word(value) or "unknown")
-    setup, version, digest = (_word(value.get(key)) for key in ("setup", "version", "hash"))
-    return GraderRef(kind=_word(value.get("kind")) or "unknown", setup=setup, version=version, hash=digest)
+        return GraderRef(kind=_word(value) or "")
+    kind, setup, version, digest = (_word(value.get(key)) for key in ("kind", "setup", "version", "hash"))
+    return GraderRef(kind=kind or "", setup=setup, version=version, hash=digest)
 
 
 def _attempt(value: Any) -> Attempt:
     try:
-        return msgspec.convert(value, Attempt)
+        return msgspec.convert(named(value), Attempt)
     except msgspec.ValidationError:
         return Attempt(error=f"not readable as an attempt: {_short(value)}")
 

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from steelyard.model.state_checks import CsvCheck, FilesCheck, ProvenanceCheck, SqlCheck, StateCheck
+
 Scalar = str | int | float | bool | None
 
 
@@ -219,8 +221,36 @@ class RuleCheck(
     rule: Rule
 
 
+class PythonLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one call of a check function may use: seconds of computing, memory, and printed text.
+
+    Under full Python, memory is the address space, of which the interpreter itself takes about 30 MB.
+    """
+
+    seconds: Decimal = Decimal(5)
+    memory_mb: int = 256
+    output_kb: int = 64
+
+
+class PythonCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="python", forbid_unknown_fields=True
+):
+    """A function of a file in the suite's folder, run in a sandbox.
+
+    It takes any of `answer`, `facts`, `trace`, `state`, `extracted` by name, and returns true or false, a number in
+    0..1, `[k, n]` or `"k/n"`, or a mapping with `score` and, where wanted, `reason`, `evidence` and `failure_tag`.
+    `sandbox`: `auto` is Monty, an interpreter that can reach nothing; `bubblewrap` is full Python (its standard
+    library alone) without files or network.
+    """
+
+    file: str
+    function: str = "check"
+    limits: PythonLimits = PythonLimits()
+    sandbox: Literal["auto", "monty", "bubblewrap"] = "auto"
+
+
 class LaterCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of check that is known but not graded yet (csv, files, sql, state, provenance, python)."""
+    """A kind of check that is known but not graded yet."""
 
     kind: str
     settings: Mapping[str, Any] = {}
@@ -229,8 +259,9 @@ class LaterCheck(msgspec.Struct, frozen=True, kw_only=True):
 Check = (
     EqualsCheck | ContainsCheck | ExcludesCheck | RegexCheck | NumberCheck | JsonCheck | RecordsCheck
     | CallsCheck | BudgetCheck | ExprCheck | RecordedCheck | RuleCheck
+    | CsvCheck | FilesCheck | SqlCheck | StateCheck | ProvenanceCheck | PythonCheck
 )  # fmt: skip
 """Every check that this version grades."""
 
-LATER_KINDS: tuple[str, ...] = ("csv", "files", "sql", "state", "provenance", "python")
+LATER_KINDS: tuple[str, ...] = ()
 """Kinds whose parameters are accepted in a suite and whose verdict is an error that says so."""

@@ -2,7 +2,8 @@
 
 References: `s0007` (a step), `e3` (a tool result or document), a step's uid, `s0007/args/pool_size` and
 `s0007/result/rows/0` (JSON pointers), `s0007@120-188` (code points of the step's text, end exclusive),
-`fact:capacity`, `fact:capacity/max`, `state:orders/7` (JSON pointer into the recorded end state).
+`fact:capacity`, `fact:capacity/max`, `state:orders/7` (JSON pointer into the recorded end state), `file:out/a.csv` (a
+file of the end state); `state_before:` and `file_before:` likewise in the start state. Files are not read here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from steelyard.model.standard import Task
-from steelyard.model.trace import Step, Trace
+from steelyard.model.trace import EndState, Step, Trace
 
 NOT_ATTEMPTED: frozenset[str] = frozenset({"copied_context", "demo", "synthetic"})
 """Calls of these visibilities were never tried in this trial: they repeat or illustrate others."""
@@ -22,6 +23,7 @@ NOT_ATTEMPTED: frozenset[str] = frozenset({"copied_context", "demo", "synthetic"
 _SPAN = r"@(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})"
 _STEP_REF = re.compile(rf"(?P<step>[A-Za-z0-9_.-]+)(?:{_SPAN}|(?P<pointer>/.*))?", re.S)
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_DRIVE = re.compile(r"[A-Za-z]:")
 _ABSENT = object()
 
 
@@ -39,8 +41,10 @@ def resolve(ref: str, trace: Trace, task: Task | None = None) -> Resolved | None
     scheme, colon, rest = ref.partition(":")
     if colon and scheme == "fact":
         return _resolve_fact(ref, rest, task)
-    if colon and scheme == "state":
-        return _resolve_state(ref, rest, trace)
+    if colon and scheme in ("state", "state_before"):
+        return _resolve_state(ref, rest, trace.state_after if scheme == "state" else trace.state_before)
+    if colon and scheme in ("file", "file_before"):
+        return _resolve_file(ref, rest, trace.state_after if scheme == "file" else trace.state_before)
     matched = _STEP_REF.fullmatch(ref)
     step = find_step(trace, matched["step"]) if matched else None
     if matched is None or step is None:
@@ -201,11 +205,20 @@ def _resolve_fact(ref: str, rest: str, task: Task | None) -> Resolved | None:
     return _found(ref, fact.data, slash + tail, None)
 
 
-def _resolve_state(ref: str, rest: str, trace: Trace) -> Resolved | None:
-    if trace.state_after is None or trace.state_after.json is None:
+def _resolve_state(ref: str, rest: str, state: EndState | None) -> Resolved | None:
+    if state is None or state.json is None:
         return None
     pointer = rest if rest.startswith("/") or not rest else "/" + rest
-    return _found(ref, trace.state_after.json, pointer, None)
+    return _found(ref, state.json, pointer, None)
+
+
+def _resolve_file(ref: str, path: str, state: EndState | None) -> Resolved | None:
+    """Any path that stays inside the folder, if there is one: a file that is not there can be evidence too."""
+    if state is None or state.files is None:
+        return None
+    steps = path.replace("\\", "/").split("/")
+    inside = path.strip() and steps[0] and ".." not in steps and not _DRIVE.match(path)
+    return Resolved(ref=ref, value=None, text="") if inside else None
 
 
 def _found(ref: str, root: Any, pointer: str, step: Step | None) -> Resolved | None:

@@ -222,11 +222,15 @@ class ExternalScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EndState(msgspec.Struct, frozen=True, kw_only=True):
-    """A state of the world beside the trace: a folder of files, a SQLite file, a JSON value."""
+    """A state of the world beside the trace: a folder of files, a SQLite file, a JSON value.
+
+    `faults`: parts that were named and cannot be read, by name, each with its reason.
+    """
 
     files: str | None = None
     sqlite: str | None = None
     json: Any = None
+    faults: Mapping[Literal["files", "sqlite", "json"], str] = {}
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

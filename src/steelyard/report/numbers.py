@@ -16,6 +16,7 @@ FEW = 3
 UNITS = {
     "seconds": ("time", "", " s"),
     "cost_usd": ("cost", "$", ""),
+    "user_cost_usd": ("user cost", "$", ""),
     "tokens": ("tokens", "", ""),
     "tool_calls": ("tool calls", "", ""),
     "turns": ("turns", "", ""),

@@ -245,6 +245,8 @@ def _failure(page: Page, line: Failure, name: str, widths: tuple[int, int, int])
     ]
     used = sum(columns(text) for text, _ in start)
     reason = f"e.g. {line.reason}" if line.reason and line.times > 1 and line.tasks > 1 else line.reason
+    if columns(pen.text(name)) > task:  # a cut name may look like another one
+        reason = f"{name}: {reason}" if reason else name
     shown = pen.fit(reason, 3 * page.width)
     room = page.width - used - tag - len(GAP)
     if shown and columns(shown) <= room:

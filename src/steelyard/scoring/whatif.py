@@ -86,9 +86,9 @@ def _check_value(kind: str, value: str, text: str) -> None:
         number = Decimal(value)
     except InvalidOperation:
         number = Decimal("NaN")
-    most = 1 if kind == "set" else None
-    if not number.is_finite() or number < 0 or (most is not None and number > most):
-        wanted = "a number in 0..1, unknown or error" if kind == "set" else "a number of 0 or more"
+    most = Decimal(1) if kind == "set" else Decimal(1_000_000_000)
+    if not number.is_finite() or not 0 <= number <= most:
+        wanted = "a number in 0..1, unknown or error" if kind == "set" else "a number from 0 to 1e9"
         raise UsageError(f"--{kind} {text!r}: {value!r} is not {wanted}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any
 
 import msgspec
@@ -18,24 +19,28 @@ from steelyard.model.checks import (
     ExprCheck,
     JsonCheck,
     NumberCheck,
+    PythonCheck,
     RecordedCheck,
     RecordsCheck,
     RegexCheck,
     RuleCheck,
 )
+from steelyard.model.scripts import MAX_BYTES as MAX_SCRIPT
+from steelyard.model.scripts import ScriptError, decode_script, parameters_of
 from steelyard.rules import compile_rule
 from steelyard.standards.expressions import expr_findings
 from steelyard.standards.problems import quoted, suggestion
 from steelyard.standards.references import pointer_fault, selector_fault
-from steelyard.standards.shapes import CsvLater, PythonLater, SqlLater, StateLater
-from steelyard.standards.texts import path_fault
+from steelyard.standards.schemas import schema_fault
+from steelyard.standards.state_rules import STATE_RULES
+from steelyard.standards.texts import TextError, inside_folder, path_fault, read_limited
 
 Finding = tuple[tuple[str | int, ...], str]
 """Where in the check, and what is wrong there."""
 
 COMPARATORS = ("datetime", "any", "nocase", "number")
 _MAX_PATTERN = 10_000
-_PATTERN_BYTES = 1 << 20
+_MOST = {"seconds": 600, "memory_mb": 4096, "output_kb": 10_240}
 
 
 def check_findings(check: Any) -> list[Finding]:
@@ -116,21 +121,6 @@ def _json(check: JsonCheck) -> Iterator[Finding]:
         fault = schema_fault(check.schema)
         if fault:
             yield ("schema",), fault
-
-
-def schema_fault(schema: Any) -> str | None:
-    """Why something is no JSON Schema that can be used offline, or None."""
-    if not isinstance(schema, dict | bool):
-        return "must be a JSON Schema: a mapping, true or false"
-    import jsonschema_rs
-
-    limits = jsonschema_rs.RegexOptions(size_limit=_PATTERN_BYTES, dfa_size_limit=_PATTERN_BYTES)
-    try:
-        jsonschema_rs.validator_for(schema, offline=True, pattern_options=limits)
-    except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:
-        reason = getattr(error, "message", None) or str(error).partition("\n")[0]
-        return f"is no JSON Schema: {quoted(str(reason), 200)}"
-    return None
 
 
 def _records(check: RecordsCheck) -> Iterator[Finding]:
@@ -217,29 +207,35 @@ def _rule(check: RuleCheck) -> Iterator[Finding]:
         yield ("rule",), f"can mean nothing: {error}"
 
 
-def _file_of(check: PythonLater) -> Iterator[Finding]:
+def _python(check: PythonCheck) -> Iterator[Finding]:
     fault = path_fault(check.file)
     if fault:
         yield ("file",), fault
+    if not _names_a_function(check.function):
+        yield ("function",), f"{quoted(check.function)} is no name of a function"
+    for name, most in _MOST.items():
+        bound = getattr(check.limits, name)
+        if not 0 < bound <= most:
+            yield ("limits", name), f"is {bound:f}; write a number above 0, at most {most}"
 
 
-def _query(check: SqlLater) -> Iterator[Finding]:
-    if not check.query.strip():
-        yield ("query",), "is empty; write the query"
+def _names_a_function(name: str) -> bool:
+    return name.isidentifier() and not iskeyword(name)
 
 
-def _state(check: StateLater) -> Iterator[Finding]:
-    if check.value is msgspec.UNSET and check.schema is msgspec.UNSET:
-        yield (), "needs `value` or `schema`"
-    if isinstance(check.pointer, str):
-        fault = pointer_fault(check.pointer)
-        if fault:
-            yield ("pointer",), fault
-
-
-def _csv(check: CsvLater) -> Iterator[Finding]:
-    if all(part is msgspec.UNSET for part in (check.columns, check.rows, check.types, check.tz)):
-        yield (), "needs something to look for: columns, rows, types or tz"
+def script_findings(check: Any, folder: str) -> list[Finding]:
+    """What is wrong with the file of a `python` check, which must stand in the suite's folder before any run."""
+    if not isinstance(check, PythonCheck) or path_fault(check.file) or not _names_a_function(check.function):
+        return []
+    try:
+        data = read_limited(inside_folder(check.file, folder), MAX_SCRIPT)
+    except TextError as error:
+        return [(("file",), f"{error}; put the check script there")]
+    try:
+        parameters_of(decode_script(data), check.function)
+    except ScriptError as error:
+        return [(("file",), f"{quoted(check.file)} {error}")]
+    return []
 
 
 _RULES: dict[type, Callable[[Any], Iterator[Finding]]] = {
@@ -254,8 +250,6 @@ _RULES: dict[type, Callable[[Any], Iterator[Finding]]] = {
     ExprCheck: expr_findings,
     RecordedCheck: _recorded,
     RuleCheck: _rule,
-    PythonLater: _file_of,
-    SqlLater: _query,
-    StateLater: _state,
-    CsvLater: _csv,
+    PythonCheck: _python,
+    **STATE_RULES,
 }

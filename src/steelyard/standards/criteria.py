@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from steelyard.model.checks import Check, ExprCheck, LaterCheck
 from steelyard.model.standard import Criterion, Dimension, Examples, Fact, JudgeUse, View
-from steelyard.standards.check_rules import Finding, check_findings
+from steelyard.standards.check_rules import Finding, check_findings, script_findings
 from steelyard.standards.expressions import task_findings
 from steelyard.standards.problems import Path, Problems, quoted, suggestion
 from steelyard.standards.shapes import (
@@ -39,6 +39,7 @@ class Setting:
     rubrics: Mapping[str, RubricFile] = field(default_factory=dict)
     judges: Mapping[str, Any] = field(default_factory=dict)
     branches: tuple[str, ...] = ()
+    folder: str = "."
     damaged: frozenset[str] = frozenset()
     used_rubrics: set[str] = field(default_factory=set)
 
@@ -161,18 +162,19 @@ def _check_own(setting: Setting, place: Place, fields: Mapping[str, Any]) -> Non
         setting.problem(
             place.path, "has neither a check nor a judge, so nothing could ever grade it", place.row
         )
-    for steps, message in (*_judge_findings(setting, fields.get("judge", UNSET)), *_check(fields)):
+    for steps, message in (*_judge_findings(setting, fields.get("judge", UNSET)), *_check(setting, fields)):
         setting.problem(place.at(*steps), message, place.row)
     view = fields.get("view")
     if view is not None and view.last is not None and view.last < 1:
         setting.problem(place.at("view", "last"), "must be at least 1", place.row)
 
 
-def _check(fields: Mapping[str, Any]) -> list[Finding]:
+def _check(setting: Setting, fields: Mapping[str, Any]) -> list[Finding]:
     check = fields.get("check")
     if check is None:
         return []
-    return [(("check", *steps), message) for steps, message in check_findings(check)]
+    found = (*check_findings(check), *script_findings(check, setting.folder))
+    return [(("check", *steps), message) for steps, message in found]
 
 
 def _judge_findings(setting: Setting, judge: JudgeFile | UnsetType | None) -> list[Finding]:

@@ -85,72 +85,8 @@ class ViewFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     last: int | None = None
 
 
-class CsvLater(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="csv", forbid_unknown_fields=True
-):
-    """Columns by name and order, types, every time in the zone."""
-
-    of: str | UnsetType = UNSET
-    columns: Any = UNSET
-    rows: Any = UNSET
-    types: Any = UNSET
-    tz: str | UnsetType = UNSET
-    where: Any = UNSET
-
-
-class FilesLater(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="files", forbid_unknown_fields=True
-):
-    """Files of the end state against the start."""
-
-    exists: Any = UNSET
-    absent: Any = UNSET
-    unchanged: Any = UNSET
-    sha256: Any = UNSET
-
-
-class SqlLater(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="sql", forbid_unknown_fields=True
-):
-    """Rows of the end-state database."""
-
-    query: str
-    rows: Any = UNSET
-    ordered: bool | UnsetType = UNSET
-    db: str | UnsetType = UNSET
-
-
-class StateLater(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="state", forbid_unknown_fields=True
-):
-    """A value of the end state."""
-
-    pointer: str | UnsetType = UNSET
-    value: Any = UNSET
-    schema: Any = UNSET
-
-
-class ProvenanceLater(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="provenance", forbid_unknown_fields=True
-):
-    """Every argument value is traceable."""
-
-    tools: Any = UNSET
-    derive: Any = UNSET
-
-
-class PythonLater(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="python", forbid_unknown_fields=True
-):
-    """A function in a file, sandboxed."""
-
-    file: str
-    function: str | UnsetType = UNSET
-    limits: Any = UNSET
-
-
-LATER_STRUCTS = (CsvLater, FilesLater, SqlLater, StateLater, ProvenanceLater, PythonLater)
-CheckFile = Check | CsvLater | FilesLater | SqlLater | StateLater | ProvenanceLater | PythonLater
+LATER_STRUCTS: tuple[type, ...] = ()
+CheckFile = Check
 
 
 class RubricFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -46,7 +46,7 @@ class _Read(NamedTuple):
 
 def build_suite(draft: Draft, problems: Problems, folder: str) -> Built | None:
     """The suite, or None when `problems` holds anything: a damaged standard scores nobody."""
-    setting = _setting(draft, problems)
+    setting = _setting(draft, problems, folder)
     check_rubrics(setting)
     for loose in draft.loose:
         resolve(setting, Place(loose.path, loose.row), loose.criterion)
@@ -75,7 +75,7 @@ def build_suite(draft: Draft, problems: Problems, folder: str) -> Built | None:
     return Built(suite, tuple(r.placed for r in read), unused)
 
 
-def _setting(draft: Draft, problems: Problems) -> Setting:
+def _setting(draft: Draft, problems: Problems, folder: str) -> Setting:
     dimensions = {
         name: Dimension(name=name, definition=definition, scope=scope)
         for name, (definition, scope) in BUILTIN_DIMENSIONS.items()
@@ -94,6 +94,7 @@ def _setting(draft: Draft, problems: Problems) -> Setting:
         rubrics=draft.get("rubrics"),
         judges=draft.get("judges"),
         branches=draft.get("branches"),
+        folder=folder,
         damaged=frozenset(draft.damaged),
     )
 

@@ -110,8 +110,8 @@ class TypedReader:
             return None
         if isinstance(options[0], mi.StructType) and options[0].tag is not None:
             return self._tagged(node, options, path)
-        wanted: type = mi.VarTupleType if node.kind == "list" else mi.LiteralType
-        fitting = [option for option in options if isinstance(option, wanted)]
+        wanted: dict[str, type] = {"list": mi.VarTupleType, "map": mi.StructType}
+        fitting = [option for option in options if isinstance(option, wanted.get(node.kind, mi.LiteralType))]
         return self.read(node, fitting[0] if fitting else options[0], path)
 
     def _tagged(self, node: Node, options: list[mi.Type], path: Path) -> Any:

@@ -164,7 +164,6 @@ def test_calls_are_data() -> None:
         ("facts.none.x == 1", "bad_reference"),
         ("facts.capacity.none == 1", "bad_reference"),
         ("facts.price.values[9] == 1", "bad_reference"),
-        ("state.x == 1", "not_yet"),
         ("", "bad_expression"),
         ("1 +", "bad_expression"),
         ("x = 1", "bad_expression"),

@@ -371,13 +371,6 @@ def test_selectors_that_cannot_be_read_are_errors(of: str) -> None:
     assert raised.value.code == "bad_selector"
 
 
-@pytest.mark.parametrize("of", ["state#/orders/7", "state", "file:out.csv"])
-def test_end_states_are_not_read_yet(of: str) -> None:
-    with pytest.raises(GraderError) as raised:
-        select(of, given(TRIAL))
-    assert raised.value.code == "not_yet"
-
-
 def test_undecided_selections_make_undecided_checks() -> None:
     assert isinstance(
         grade(NumberCheck(of="call:f/args/n", min=D(0)), trace_of(fidelity=NO_CALLS)), Undecided

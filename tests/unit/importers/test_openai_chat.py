@@ -71,6 +71,8 @@ def test_a_message_becomes_atomic_steps_of_one_turn_in_order(read_one: One) -> N
 
 
 def test_the_fields_of_a_recording(read_one: One, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "a.db").touch()
     trace = read_one(
         talk(
             task_id="q7",

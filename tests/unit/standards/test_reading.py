@@ -13,8 +13,9 @@ import pytest
 
 from standards_texts import HEAD, TASK, plain, problems, read, with_check, with_suite, with_task
 from steelyard.errors import InputError, StandardError
-from steelyard.model.checks import EqualsCheck, ExprCheck, JsonCheck, LaterCheck
+from steelyard.model.checks import EqualsCheck, ExprCheck, JsonCheck
 from steelyard.model.standard import CompleteWhen, JudgeUse
+from steelyard.model.state_checks import CsvCheck, RowCondition
 from steelyard.standards import load_suite, parse_suite, suite_hash, suite_schema
 from steelyard.standards.parse import MAX_BYTES
 
@@ -341,11 +342,18 @@ def test_python_is_code_and_only_run_on_request(tmp_path: Path) -> None:
             load_suite(path, trust_python=True)
 
 
-def test_later_kinds_keep_their_settings_and_say_so() -> None:
-    suite = read(with_check("{kind: csv, of: 'file:out.csv', columns: [a, b], tz: Europe/Berlin}"))
-    settings = {"of": "file:out.csv", "columns": ["a", "b"], "tz": "Europe/Berlin"}
-    assert suite.tasks[0].criteria[0].check == LaterCheck(kind="csv", settings=settings)
-    assert any("`csv` checks are not graded yet" in notice and "t1/C1" in notice for notice in suite.notices)
+def test_a_condition_may_stand_alone_or_in_a_list() -> None:
+    head = "{kind: csv, of: 'file:out.csv', columns: [a, b], tz: Europe/Berlin, rows: [[0041, 2]], where: "
+    one, several = (
+        read(with_check(head + where + "}")).tasks[0].criteria[0].check
+        for where in ("{column: a, value: x}", "[{column: a, value: x}]")
+    )
+    condition = RowCondition(column="a", value="x")
+    assert one == CsvCheck(
+        of="file:out.csv", columns=("a", "b"), tz="Europe/Berlin", rows=(["0041", 2],), where=condition
+    )
+    assert isinstance(several, CsvCheck)
+    assert several.where == (condition,)
 
 
 def test_null_is_a_value_of_a_json_check() -> None:

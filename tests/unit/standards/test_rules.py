@@ -310,7 +310,7 @@ CHECKS = [
     ("{kind: rule, rule: {tool: [a]}}", "'id' is missing"),
     ("{kind: python, file: /x.py}", "absolute path"),
     ("{kind: csv}", "needs something"),
-    ("{kind: sql, query: ''}", "is empty"),
+    ("{kind: sql, query: '', rows: []}", "is empty"),
     ("{kind: state, pointer: /a}", "needs `value` or `schema`"),
     ("{kind: contians, any: [x]}", "did you mean 'contains'?"),
     ("{any: [x]}", "'kind' is missing"),
@@ -338,6 +338,7 @@ def test_checks(check: str, said: str) -> None:
         "{kind: expr, expr: 'facts.capacity.max > 1 and facts.capacity.text == answer'}",
         "{kind: rule, rule: {id: r, tool: ['*'], glob: true}}", "{kind: equals, value: 1, of: 'result:f[-1]/a~1b'}",
         "{kind: equals, value: 1, of: 'state#/a'}", "{kind: files, exists: [a]}", "{kind: provenance}",
+        "{kind: equals, value: 1, of: 'state_before#/a'}", "{kind: equals, value: 1, of: 'file_before:a/b c.txt'}",
     ],
 )  # fmt: skip
 def test_sound_checks(check: str) -> None:

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from steelyard.checks.evaluator import FROM_THE_AGENT, Evaluator, Expression, NoValueError, parse
+from steelyard.checks.evaluator import FROM_THE_AGENT, STATE, Evaluator, Expression, NoValueError, parse
 from steelyard.checks.explain import explained
+from steelyard.checks.facts import fact_value
 from steelyard.checks.findings import FAIL, NO_PROPOSAL, PASS, failed, missing
 from steelyard.checks.selectors import Absent, Found, aspects_of, select
 from steelyard.checks.show import show
 from steelyard.errors import GraderError
 from steelyard.model.checks import ExprCheck
 from steelyard.model.evidence import agent_calls
-from steelyard.model.standard import Fact, Task
+from steelyard.model.standard import Task
 from steelyard.model.trace import Trace
 from steelyard.model.verdict import Finding, Score, Undecided
 from steelyard.ports.grader import GraderInput
@@ -23,6 +24,7 @@ from steelyard.ports.grader import GraderInput
 VERSION = "1"
 
 RESERVED = frozenset({"answer", "facts", "state", "extracted", "calls"})
+_STATES = ("state", "file")
 _ASPECTS = {
     "answer": "answer",
     "facts": "facts",
@@ -57,7 +59,8 @@ def _names_each_fact(tree: ast.expr) -> bool:
 def grade(spec: ExprCheck, given: GraderInput) -> Finding:
     """1 or 0 for a bool; a number in 0..1 is the score itself, exactly.
 
-    A selected or extracted value that is missing or null is a fail with NO_PROPOSAL. Raises `GraderError`:
+    A selected or extracted value that is missing or null is a fail with NO_PROPOSAL; what the state lacks is a fail
+    without it. Raises `GraderError`:
     `bad_expression`, `bad_reference`, `wrong_type`, `zero_division`, `too_large`, `non_finite` where it cannot be
     computed, and `nonsense` where the result is no verdict.
     """
@@ -67,20 +70,21 @@ def grade(spec: ExprCheck, given: GraderInput) -> Finding:
         _check_name(name)
         found = select(of, given)
         if isinstance(found, Absent):
-            return missing(found) if found.undecided else failed(f"{name}: {found.reason}", tag=NO_PROPOSAL)
-        if found.value is None:
+            tag = None if found.source in _STATES else NO_PROPOSAL
+            return missing(found) if found.undecided else failed(f"{name}: {found.reason}", tag=tag)
+        if found.value is None and found.source not in _STATES:
             return failed(f"{name}: {of} is null", found.evidence, NO_PROPOSAL)
         bound[name] = found
     names = {name: found.value for name, found in bound.items()}
     unread = _add_trial(expression, given, names)
     if unread is not None:
         return unread
-    evaluator = Evaluator(names, frozenset({*bound, FROM_THE_AGENT, "calls"}))
+    evaluator = Evaluator(names, frozenset({*bound, FROM_THE_AGENT, "calls", STATE}))
     evidence = _evidence(spec, expression, bound, given)
     try:
         value = evaluator.value(expression.tree)
     except NoValueError as problem:
-        return failed(str(problem), evidence, NO_PROPOSAL)
+        return failed(str(problem), evidence, NO_PROPOSAL if problem.proposal else None)
     score = _score(value, spec.expr)
     reason = f"{_proposals(expression, names)}{explained(expression, evaluator, value)}"
     return Score(value=score, reason=reason, evidence=evidence)
@@ -95,8 +99,11 @@ def _add_trial(expression: Expression, given: GraderInput, names: dict[str, Any]
     """Adds the names that the expression reads beside those of `let`; a finding where the trace lacks one."""
     names["facts"] = _Facts(given.task)
     names[FROM_THE_AGENT] = given.extracted
-    if "state" in expression.roots - names.keys():
-        raise GraderError("The expression reads `state`, which this version does not grade.", code="not_yet")
+    if STATE in expression.roots - names.keys():
+        state = select("state", given)
+        if isinstance(state, Absent):
+            return missing(state)
+        names[STATE] = state.value
     if "calls" in expression.roots:
         fidelity = given.trace.fidelity
         if not (fidelity.has_tool_calls and fidelity.complete):
@@ -129,7 +136,17 @@ def _evidence(
         cited.append(reply)
     references = [reference for found in (*bound.values(), *cited) for reference in found.evidence]
     facts = [f"fact:{name}" for name in expression.facts if name in given.task.facts]
-    return tuple(dict.fromkeys([*references, *facts]))
+    return tuple(dict.fromkeys([*references, *facts, *_of_state(expression, given)]))
+
+
+def _of_state(expression: Expression, given: GraderInput) -> list[str]:
+    """The members of the state that were read, as references; the whole of it where none is named."""
+    if STATE not in expression.roots:
+        return []
+    parts = (name.replace("~", "~0").replace("/", "~1") for name in expression.state if name.isprintable())
+    read = [select(f"state#/{part}", given) for part in parts]
+    named = [reference for found in read if isinstance(found, Found) for reference in found.evidence]
+    return named or ["state:"]
 
 
 def _score(value: Any, text: str) -> Fraction:
@@ -160,16 +177,10 @@ class _Facts(Mapping[str, Any]):
         self._facts = task.facts
 
     def __getitem__(self, name: str) -> Any:
-        return _fact_value(self._facts[name])
+        return fact_value(self._facts[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._facts)
 
     def __len__(self) -> int:
         return len(self._facts)
-
-
-def _fact_value(fact: Fact) -> Any:
-    if isinstance(fact.data, Mapping):
-        return {"text": fact.text, **fact.data}
-    return {"text": fact.text} if fact.data is None else fact.data

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 import msgspec
@@ -10,7 +9,7 @@ import msgspec
 from steelyard.checks.equality import json_equal
 from steelyard.checks.findings import decided, empty_check, failed, missing, passed
 from steelyard.checks.jsontext import NotJsonError, parse_json_text
-from steelyard.checks.schemas import Schema
+from steelyard.checks.schemas import compiled
 from steelyard.checks.selectors import Absent, Found, aspects_of, select
 from steelyard.checks.show import show
 from steelyard.model.checks import JsonCheck
@@ -34,7 +33,7 @@ def grade(spec: JsonCheck, given: GraderInput) -> Finding:
     """
     if spec.schema is msgspec.UNSET and spec.value is msgspec.UNSET:
         raise empty_check("give `schema`, or `pointer` and `value`")
-    schema = None if spec.schema is msgspec.UNSET else _SCHEMAS.compiled(spec.schema)
+    schema = None if spec.schema is msgspec.UNSET else compiled(spec.schema)
     found = select(spec.of, given)
     if isinstance(found, Absent):
         return missing(found)
@@ -61,24 +60,3 @@ def _at_pointer(spec: JsonCheck, value: Any, found: Found) -> Score:
     same = json_equal(standing, spec.value)
     reason = f"{where} is {show(standing)}"
     return decided(same, reason if same else f"{reason}, expected {show(spec.value)}", found.evidence)
-
-
-class _Compiled:
-    """The last schemas compiled. Keyed by identity: a suite's schema is one object for all its trials."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._known: OrderedDict[int, tuple[Any, Schema]] = OrderedDict()
-
-    def compiled(self, source: Any) -> Schema:
-        known = self._known.get(id(source))
-        if known is not None and known[0] is source:
-            return known[1]
-        schema = Schema(source)
-        self._known[id(source)] = (source, schema)
-        if len(self._known) > self._size:
-            self._known.popitem(last=False)
-        return schema
-
-
-_SCHEMAS = _Compiled(128)

@@ -20,6 +20,7 @@ from steelyard.errors import FormatError
 from steelyard.importers import decoding
 from steelyard.importers.building import StepBuilder
 from steelyard.importers.fields import read_task_id, read_trial
+from steelyard.importers.states import place_states
 from steelyard.model.trace import (
     RELEASED,
     Agent,
@@ -96,23 +97,38 @@ class Canonical:
     name = "canonical"
 
     def matches(self, value: Any) -> bool:
-        return (
-            isinstance(value, dict)
-            and isinstance(value.get("schema"), str)
-            and value["schema"].startswith("trace/")
-        )
+        return isinstance(value, dict) and (_is_listing(value) or str(value.get("schema")).startswith("trace/"))
 
     def read(self, record: Record) -> Iterator[Trace | Quarantined]:
+        if not _is_listing(record.value):
+            yield from self._one(record)
+            return
+        for index, value in enumerate(record.value["traces"]):
+            place = f"{record.pointer}/traces/{index}"
+            inner = msgspec.structs.replace(record, value=value, pointer=place, where=f"{record.file}#{place}")
+            yield from self._one(inner)
+        for lost in record.value["quarantined"]:
+            where, reason = (str(lost.get(key, "")) for key in ("where", "reason")) if isinstance(lost, dict) else ("", "")
+            yield Quarantined(where=where or record.where, reason=reason or "It was set aside when it was listed.")
+
+    def _one(self, record: Record) -> Iterator[Trace | Quarantined]:
         try:
-            yield _read(record)
+            yield place_states(_read(record), record.file)
         except (FormatError, msgspec.ValidationError) as refused:
             yield Quarantined(where=record.where, reason=f"The canonical trace is refused: {refused}.")
 
 
+def _is_listing(value: Any) -> bool:
+    """What `steelyard trace --json` prints: `{"traces": [...], "quarantined": [...]}`."""
+    return isinstance(value.get("traces"), list) and isinstance(value.get("quarantined"), list)
+
+
 def _read(record: Record) -> Trace:
     value = record.value
-    if value["schema"] != SCHEMA:
-        raise FormatError(f"its schema is '{value['schema'][:40]}', and this version reads '{SCHEMA}'")
+    if not isinstance(value, dict):
+        raise FormatError("it is not an object")
+    if value.get("schema", SCHEMA) != SCHEMA:
+        raise FormatError(f"its schema is '{str(value['schema'])[:40]}', and this version reads '{SCHEMA}'")
     odd = decoding.oddity(value) if record.notices else None
     if odd:
         raise FormatError(odd.rstrip("."))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
@@ -10,13 +9,13 @@ from steelyard.errors import FormatError
 from steelyard.importers.building import StepBuilder
 from steelyard.importers.fields import finite, read_task_id, read_trial, text_of
 from steelyard.importers.messages import add_messages, is_message, json_part, read_usage
-from steelyard.model.trace import Agent, EndedBy, EndState, Outcome, Part, Quarantined, Trace
+from steelyard.importers.states import read_state
+from steelyard.model.trace import Agent, EndedBy, Outcome, Part, Quarantined, Trace
 from steelyard.ports.importer import Record
 
 _ENDINGS: frozenset[str] = frozenset(get_args(EndedBy))
 _ANSWERS = ("output", "answer")
 _PROMPTS = ("prompt", "input", "question")
-_STATE_KEYS = frozenset({"files", "sqlite", "json"})
 
 
 class OpenAIChat:
@@ -123,8 +122,8 @@ def _finish(builder: StepBuilder, value: Mapping[str, Any]) -> Trace:
         outcome=_outcome(builder, value),
         usage=read_usage(value.get("usage")),
         measurements=_measurements(builder, value.get("measurements")),
-        state_before=_state(builder, value, "start_state"),
-        state_after=_state(builder, value, "end_state"),
+        state_before=read_state(builder, value.get("start_state"), "start_state"),
+        state_after=read_state(builder, value.get("end_state"), "end_state"),
     )
 
 
@@ -160,32 +159,3 @@ def _measurements(builder: StepBuilder, value: Any) -> dict[str, float]:
                 "bad_measurement", f"The measurement '{name[:60]}' is no finite number; it is left out."
             )
     return kept
-
-
-def _state(builder: StepBuilder, value: Mapping[str, Any], key: str) -> EndState | None:
-    state = value.get(key)
-    if state is None:
-        return None
-    if not isinstance(state, dict):
-        builder.notice(
-            "bad_state", f"The field '{key}' is no object with files, sqlite or json; it is left out."
-        )
-        return None
-    unknown = sorted(set(state) - _STATE_KEYS)
-    if unknown:
-        builder.notice("bad_state", f"The field '{key}' has unknown parts ({', '.join(unknown)[:80]}).")
-    return EndState(
-        files=_beside(builder, state.get("files"), key),
-        sqlite=_beside(builder, state.get("sqlite"), key),
-        json=builder.plain(state.get("json")),
-    )
-
-
-def _beside(builder: StepBuilder, path: Any, key: str) -> str | None:
-    """A path of a recording is relative to the file that holds the recording."""
-    if path is None:
-        return None
-    if not isinstance(path, str) or not path or "\0" in path:
-        builder.notice("bad_state", f"A path in '{key}' is no text; it is left out.")
-        return None
-    return os.path.normpath(os.path.join(os.path.dirname(builder.record.file), path))

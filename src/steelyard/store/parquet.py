@@ -1,0 +1,88 @@
+"""The verdicts of a run as one Parquet table, for notebooks and other tools. Needs the extra `[parquet]`."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import MissingExtraError, OutputError
+from steelyard.model.verdict import Errored, Graded, TrialRow
+from steelyard.ports.store import Store, StoredRun
+
+_TEXTS = (
+    "run",
+    "suite",
+    "task",
+    "criterion",
+    "status",
+    "error",
+    "reason",
+    "failure_tag",
+    "graders",
+    "ended_by",
+    "trace",
+)
+
+
+def export_parquet(store: Store, name: str, file: str | Path) -> str:
+    """Write one row per verdict; returns the full name of the run.
+
+    Columns: run, suite (its hash), task, trial, criterion, status, score (null unless graded), error, reason,
+    evidence_refs (list of texts), failure_tag, graders (kinds, joined by `+`), cost_usd, and ended_by and trace of the
+    trial. A trial without verdicts has one row whose criterion and status are null.
+
+    MissingExtraError without pyarrow, UsageError when there is no such run, OutputError when the file cannot be written.
+    """
+    try:
+        arrow: Any = importlib.import_module("pyarrow")
+        parquet: Any = importlib.import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise MissingExtraError(
+            "Parquet needs an extra that is not installed: pip install 'steelyard[parquet]'"
+        ) from error
+    run = store.load(name)
+    columns = _columns(run)
+    kinds = {text: arrow.string() for text in _TEXTS}
+    kinds |= {"trial": arrow.int64(), "score": arrow.float64(), "cost_usd": arrow.float64()}
+    kinds["evidence_refs"] = arrow.list_(arrow.string())
+    schema = arrow.schema([(column, kinds[column]) for column in columns])
+    try:
+        parquet.write_table(arrow.Table.from_pydict(columns, schema=schema), str(file))
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error}; choose another place or free some space") from error
+    return run.name
+
+
+def _columns(run: StoredRun) -> dict[str, list[Any]]:
+    rows: list[dict[str, Any]] = []
+    trial: dict[str, Any] = {}
+    for index, row in enumerate(run.rows):
+        if isinstance(row, TrialRow):
+            trial = {"ended_by": row.ended_by, "trace": row.trace}
+            after = run.rows[index + 1 : index + 2]
+            if not after or isinstance(after[0], TrialRow):
+                rows.append({"task": row.task, "trial": row.trial, **trial})
+            continue
+        rows.append(
+            {
+                "task": row.task,
+                "trial": row.trial,
+                "criterion": row.criterion,
+                "status": str(type(row).__struct_config__.tag),
+                "score": row.score if isinstance(row, Graded) else None,
+                "error": row.error if isinstance(row, Errored) else None,
+                "reason": row.reason,
+                "evidence_refs": list(row.evidence_refs),
+                "failure_tag": row.failure_tag,
+                "graders": "+".join(ref.kind for ref in row.graders),
+                "cost_usd": row.cost_usd,
+                **trial,
+            }
+        )
+    names = (
+        "run", "suite", "task", "trial", "criterion", "status", "score", "error", "reason", "evidence_refs",
+        "failure_tag", "graders", "cost_usd", "ended_by", "trace",
+    )  # fmt: skip
+    same = {"run": run.name, "suite": run.suite.hash}
+    return {name: [{**row, **same}.get(name) for row in rows] for name in names}
