@@ -79,8 +79,9 @@ def deep(levels: int) -> Any:
 
 
 JSON_STATES = [
-    None, True, "", "\ud800", "\0", 10**5_000, float("nan"), float("inf"), Decimal("sNaN"), Decimal("1e999999999"), [], {},
-    {"size": "16"}, {"size": True}, {"size": [16]}, {"size": None}, {"size": float("nan")}, {"size": Decimal("sNaN")},
+    None, True, "", "\ud800", "\0", 10**5_000, float("nan"), float("inf"), Decimal("sNaN"), Decimal("1e999999999"),
+    [], {},
+    {"size": "16"}, {"size": True}, {"size": None}, {"size": float("nan")}, {"size": Decimal("sNaN")},
     {"size": deep(100_000)}, deep(100_000), {"": ""}, {"size": {"\ud800": 1}}, ["x"] * 10_000, {1: 2}, b"bytes",
     {"size": 15, "more": [1, 2]},
 ]  # fmt: skip
@@ -119,7 +120,8 @@ CONTENTS: list[Callable[[Path], object]] = [
         for data in (
             b"", b"\0", b"\xff\xfe\x00", b"id,at\n", b"id,at\n1\n", b"id;at\n1;2\n", b'id,at\n"1,2\n', b"\xef\xbb\xbf",
             b"id,at\n" + b"," * 100_000, b"a" * 200_000, b"id,at\r1,2\r", b"SQLite format 3\0" + b"\xff" * 5_000,
-            b"id,at\n1,2025-03-01T00:00:00\n", b"id,at\n1,9999-12-31T23:59:59-14:00\n", b"{" * 50_000, b"id,at\n\"\"\"\n",
+            b"id,at\n1,2025-03-01T24:61:00\n", b"id,at\n1,9999-12-31T23:59:59-14:00\n", b"{" * 50_000,
+            b"id,at\n\"\"\"\n",
         )
     ),
 ]  # fmt: skip
@@ -145,9 +147,10 @@ DATABASES: list[Callable[[Path], object]] = [
     lambda path: os.mkfifo(path),
     lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(4_000)),
     lambda path: database(path, "CREATE TABLE orders (id)"),
-    lambda path: database(path, "CREATE TABLE orders (id)", "INSERT INTO orders VALUES ('1'), (NULL), (x'01'), (9e999)"),
+    lambda path: database(path, "CREATE TABLE orders (id)", "INSERT INTO orders VALUES ('1'), (NULL), (9e999)"),
     lambda path: database(path, "CREATE TABLE \"or\nders\" (\"i\x1bd\")"),
-    lambda path: database(path, "CREATE TABLE orders (id)", "CREATE VIEW v AS SELECT 1", "INSERT INTO orders VALUES (1), (1)"),
+    lambda path: database(path, "CREATE TABLE orders (id)", "INSERT INTO orders VALUES (x'01')"),
+    lambda path: database(path, "CREATE TABLE orders (id)", "INSERT INTO orders VALUES (1), (1)"),
     lambda path: database(
         path,
         "CREATE VIEW orders AS WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r) SELECT id FROM r",

@@ -27,6 +27,7 @@ from unit.checks.trials import given, said, trace_of
 pytestmark = pytest.mark.e2e
 
 LIMITS = PythonLimits(seconds=Decimal("0.5"), memory_mb=128, output_kb=64)
+AMPLE = PythonLimits()
 VERDICT = '{"nonce": "x", "returned": {"value": true}}'
 TRIAL = trace_of(said("Paris"))
 SECRET = "f2c1-not-for-checks"
@@ -211,16 +212,11 @@ def port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def check_of(sandbox: str, **keys: Any) -> PythonCheck:
-    return PythonCheck(
-        file="check.py", sandbox="auto" if sandbox == "plain" else sandbox, limits=LIMITS, **keys
-    )  # type: ignore[arg-type]
-
-
-def graded(folder: Path, sandbox: str, source: str) -> Any:
+def graded(folder: Path, sandbox: str, source: str, limits: PythonLimits = AMPLE) -> Any:
     (folder / "check.py").write_text(source)
+    named: Any = "auto" if sandbox == "plain" else sandbox
+    spec = PythonCheck(file="check.py", sandbox=named, limits=limits)
     policy = Policy(trust_graders=sandbox == "plain", folder=str(folder))
-    spec = check_of(sandbox)
     return grader_for(spec, policy).grade(spec, given(TRIAL))
 
 
@@ -241,12 +237,12 @@ def test_an_attack_is_an_error_and_the_next_check_is_graded(
     source = source.replace("PORT", str(port)).replace("PATH", repr(str(tmp_path / "check.py")))
     started = time.monotonic()
     with pytest.raises(GraderError) as raised:
-        graded(tmp_path, sandbox, source)
+        graded(tmp_path, sandbox, source, LIMITS)
     assert time.monotonic() - started < 8
     if not works(sandbox):
         assert raised.value.code == "no_sandbox"
         return
-    allowed = codes | {"unsupported", "check_raised", "timeout"} if sandbox == "monty" else codes
+    allowed = codes | {"timeout"} | ({"unsupported", "check_raised"} if sandbox == "monty" else set())
     assert raised.value.code in allowed, str(raised.value)
     assert SECRET not in str(raised.value)
     assert len(str(raised.value)) < 1000

@@ -78,7 +78,7 @@ def trials(draw: st.DrawFn) -> list[tuple[TrialRow, list[Verdict]]]:
     return made
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(trials())
 def test_rows_in_are_rows_out_also_through_a_bundle(made: list[tuple[TrialRow, list[Verdict]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -99,7 +99,7 @@ def test_rows_in_are_rows_out_also_through_a_bundle(made: list[tuple[TrialRow, l
     assert committed == {(trial.task, trial.trial) for trial, _ in made}
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     score=st.fractions(0, 1), reason=WHOLE, evidence=st.lists(WHOLE, max_size=2).map(tuple), tag=st.none() | WHOLE,
     key=st.binary(max_size=64),
@@ -125,7 +125,7 @@ def test_a_finding_comes_back_exactly(
     assert [payload and payload.finding for payload in found] == list(findings)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.text(st.characters(categories=["Cs", "L"]), min_size=1, max_size=5))
 def test_half_characters_are_replaced_in_texts_and_refused_in_ids(text: str) -> None:
     """UTF-8 has no form for them. A text may change visibly; two ids must never become one."""

@@ -8,22 +8,43 @@ if TYPE_CHECKING:
     from steelyard.app.bundled import demo_run, grade_tau2
     from steelyard.app.demo import demo_epilogue
     from steelyard.app.drafts import draft, start
-    from steelyard.app.facade import grade, load_suite, read_traces, score_rows, select, suite_schema
+    from steelyard.app.facade import (
+        Inputs,
+        Keep,
+        grade,
+        load_suite,
+        read_traces,
+        score_rows,
+        select,
+        suite_schema,
+    )
     from steelyard.app.files import write_row_file, write_whole
+    from steelyard.app.keeping import export_bundle, import_bundle, list_runs, load_run, open_store
     from steelyard.app.reports import (
         changes,
         collect_traces,
         json_report,
         junit_report,
         markdown_report,
+        runs_board,
         scoreboard,
         trace_board,
         trace_json,
+        verdict_board,
         whatif_board,
     )
     from steelyard.app.run import Run
 
 _HOMES = {
+    "runs_board": "reports",
+    "verdict_board": "reports",
+    "open_store": "keeping",
+    "load_run": "keeping",
+    "list_runs": "keeping",
+    "import_bundle": "keeping",
+    "export_bundle": "keeping",
+    "Keep": "facade",
+    "Inputs": "facade",
     "Run": "run",
     "changes": "reports",
     "collect_traces": "reports",
@@ -50,19 +71,27 @@ _HOMES = {
 }
 
 __all__ = [
+    "Inputs",
+    "Keep",
     "Run",
     "changes",
     "collect_traces",
     "demo_epilogue",
     "demo_run",
     "draft",
+    "export_bundle",
     "grade",
     "grade_tau2",
+    "import_bundle",
     "json_report",
     "junit_report",
+    "list_runs",
+    "load_run",
     "load_suite",
     "markdown_report",
+    "open_store",
     "read_traces",
+    "runs_board",
     "score_rows",
     "scoreboard",
     "select",
@@ -70,6 +99,7 @@ __all__ = [
     "suite_schema",
     "trace_board",
     "trace_json",
+    "verdict_board",
     "whatif_board",
     "write_row_file",
     "write_whole",

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.app.facade import Progress, grade, load_suite, read_traces, select
+import msgspec
+
+from steelyard.app.facade import Inputs, Keep, Progress, grade, grade_inputs, load_suite, read_traces, select
 from steelyard.app.run import Run
 from steelyard.errors import InputError
 from steelyard.model.table import ScoreNotice
@@ -33,6 +35,7 @@ def grade_tau2(
     limit: int | None = None,
     progress: Progress | None = None,
     full: bool = False,
+    keep: Keep | None = None,
 ) -> Run:
     """Grade tau2 result files or tau-bench trajectory files under the standard that the files themselves hold.
 
@@ -44,15 +47,18 @@ def grade_tau2(
 
     suite = build_from_files({str(path): _document(path) for path in paths}, gates=gates)
     kept: list[Trace] = []
-    run = grade(
-        suite, watched(read_traces(paths), kept), only=only, limit=limit, progress=progress, full=True
-    )
-    audit = cross_check(run.scores, kept)
-    built = [ScoreNotice(code="standard", detail=text) for text in suite.notices]
-    kept_notices = [notice for notice in run.notices if notice.code != "standard"]
-    return Run(
-        suite=run.suite, rows=run.rows, lost=run.lost, notices=(*audit, *kept_notices, *built), full=full
-    )
+
+    def audit(run: Run) -> Sequence[ScoreNotice]:
+        whole = Run(suite=run.suite, rows=run.rows, full=True)
+        return cross_check(whole.scores, kept)
+
+    built = msgspec.structs.replace(suite, notices=())
+    inputs = Inputs(only=tuple(only), limit=limit)
+    traces = watched(read_traces(paths), kept)
+    run = grade_inputs(built, traces, inputs, progress=progress, full=full, keep=keep, audit=audit)
+    said = [ScoreNotice(code="standard", detail=text) for text in suite.notices]
+    run.notices = (*run.notices, *said)
+    return run
 
 
 def _document(path: str | Path) -> Any:

@@ -93,7 +93,10 @@ def draft(
         raise NothingEvaluatedError("no recording holds a user message, so there is no task to draft")
     target = Path(folder)
     name = _plain(target.resolve().name) or "drafted"
-    text = "\n".join([*_head(name, owner, len(tasks), total), *(line for task in tasks for line in _task(task))]) + "\n"
+    text = (
+        "\n".join([*_head(name, owner, len(tasks), total), *(line for task in tasks for line in _task(task))])
+        + "\n"
+    )
     standards.parse_suite(text.encode(), name="suite.yaml", format="yaml", folder=str(target))
     return _write({target / "suite.yaml": text}), len(tasks), total
 

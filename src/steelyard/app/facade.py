@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from steelyard.grading.rows import Row
 from steelyard.model.standard import Suite, Task
 from steelyard.model.table import ScoreNotice
 from steelyard.model.trace import Quarantined, Trace
+from steelyard.ports.store import Store
 
 Progress = Callable[[int, int | None], None]
 """Called with (trials graded, trials expected or null) as grading goes on."""
@@ -51,47 +52,110 @@ def read_traces(paths: str | Path | Sequence[str | Path]) -> Iterator[Trace | Qu
     return importers.read_traces([str(path) for path in several])
 
 
+class Inputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside the traces, and what the user allows.
+
+    `recorded`: files of verdict rows that stand in for judges and people. `states`: a folder TASK/TRIAL/{start,end}.
+    `trust_graders`: `python` checks may run as plain Python. `only` and `limit` choose tasks (see `select`).
+    """
+
+    recorded: tuple[str | Path, ...] = ()
+    states: str | Path | None = None
+    trust_graders: bool = False
+    only: tuple[str, ...] = ()
+    limit: int | None = None
+
+
+class Keep(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a grading is kept. `options` tell it from other gradings of the same standard when it is resumed."""
+
+    store: Store
+    options: Mapping[str, Any] = {}
+    resume: bool = False
+
+
 def grade(
     suite: Suite,
     traces: Iterable[Trace | Quarantined],
     *,
     recorded: Sequence[str | Path] = (),
+    states: str | Path | None = None,
+    trust_graders: bool = False,
     only: Sequence[str] = (),
     limit: int | None = None,
     progress: Progress | None = None,
     full: bool = False,
+    keep: Keep | None = None,
 ) -> Run:
-    """Grade traces under a standard.
+    """Grade traces under a standard; see `Inputs` for what may stand beside them.
 
-    `recorded` are files of verdict rows that stand in for judges and people. `only` and `limit` choose tasks (see
-    `select`). A task without a trace is an error of its criteria. NothingEvaluatedError when no trace belongs to a
-    chosen task.
+    A task without a trace is an error of its criteria. NothingEvaluatedError when no trace belongs to a chosen task.
+    With `keep`, trials are kept as they are graded, and findings of earlier runs are used again where nothing that
+    decided them changed.
     """
-    from steelyard.checks import grader_for
-
-    everything = suite
-    suite, selection = select(suite, only=only, limit=limit)
-    book = RecordedRows(
-        (row for path in recorded for row in read_row_file(path)),
-        read_file=lambda name: read_row_file(_beside(suite, name)),
+    inputs = Inputs(
+        recorded=tuple(recorded), states=states, trust_graders=trust_graders, only=tuple(only), limit=limit
     )
-    chosen = {task.id for task in suite.tasks}
-    left_out = [task for task in everything.tasks if task.id not in chosen]
-    engine = Engine(suite, grader_for=grader_for, recorded=book, left_out=left_out)
+    return grade_inputs(suite, traces, inputs, progress=progress, full=full, keep=keep)
+
+
+def grade_inputs(
+    suite: Suite,
+    traces: Iterable[Trace | Quarantined],
+    inputs: Inputs,
+    *,
+    progress: Progress | None = None,
+    full: bool = False,
+    keep: Keep | None = None,
+    audit: Callable[[Run], Sequence[ScoreNotice]] = lambda run: (),
+) -> Run:
+    """`grade`, with a last look: the notices of `audit` are put before those of the run."""
+    from steelyard.app.keeping import Keeper
+
+    chosen, selection = select(suite, only=inputs.only, limit=inputs.limit)
+    engine = _engine(suite, chosen, inputs, keep.store if keep else None)
+    expected = sum(task.trials or 1 for task in chosen.tasks)
+    keeper = keep and Keeper(keep.store, chosen, planned=expected, options=keep.options, resume=keep.resume)
     rows: list[Row] = []
-    expected = sum(task.trials or 1 for task in suite.tasks)
-    for row in engine.grade(traces):
-        rows.append(row)
+    for trial in engine.grade_trials(traces):
+        rows.extend((trial.row, *trial.verdicts))
+        if keeper:
+            keeper.keep(trial)
         if progress is not None:
             progress(engine.graded_traces, expected)
     if engine.graded_traces == 0:
-        raise _nothing(suite, engine)
-    return Run(
-        suite=suite,
-        rows=rows,
-        lost=(*engine.lost, *book.lost),
-        notices=(*selection, *engine.notices(), *_about_standard(suite)),
-        full=full,
+        raise _nothing(chosen, engine)
+    notices = (*selection, *engine.notices(), *_about_standard(chosen))
+    lost = (*engine.lost, *engine.recorded.lost)
+    name = keeper.name if keeper else ""
+    run = Run(suite=chosen, rows=rows, lost=lost, notices=notices, full=full, name=name, reused=engine.reused)
+    run.notices = (*audit(run), *run.notices)
+    run.__dict__.pop("scores", None)  # the audit may have looked at them
+    if keeper:
+        keeper.finish(run)
+    return run
+
+
+def _engine(everything: Suite, chosen: Suite, inputs: Inputs, cache: Store | None) -> Engine:
+    from steelyard.app.state_hash import StateHasher
+    from steelyard.app.states import attach
+    from steelyard.checks import Policy, grader_for
+
+    states = inputs.states
+    policy = Policy(trust_graders=inputs.trust_graders, folder=chosen.folder)
+    book = RecordedRows(
+        (row for path in inputs.recorded for row in read_row_file(path)),
+        read_file=lambda name: read_row_file(_beside(chosen, name)),
+    )
+    ids = {task.id for task in chosen.tasks}
+    return Engine(
+        chosen,
+        grader_for=lambda check: grader_for(check, policy),
+        recorded=book,
+        left_out=[task for task in everything.tasks if task.id not in ids],
+        cache=cache,
+        attach=None if states is None else lambda trace, task, trial: attach(trace, task, trial, states),
+        state_hash=StateHasher(),
     )
 
 
@@ -138,6 +202,8 @@ def select(
     """
     if limit is not None and limit < 0:
         raise UsageError(f"a limit of {limit} tasks cannot be meant; give 1 or more")
+    from steelyard.standards import suite_hash
+
     tasks = [task for task in suite.tasks if not only or any(_matches(task, pattern) for pattern in only)]
     if limit is not None:
         tasks = tasks[:limit]
@@ -151,7 +217,8 @@ def select(
     notice = ScoreNotice(
         code="selection", detail=f"only {len(tasks)} of {len(suite.tasks)} tasks were selected"
     )
-    return msgspec.structs.replace(suite, tasks=tuple(tasks)), (notice,)
+    part = msgspec.structs.replace(suite, tasks=tuple(tasks))
+    return msgspec.structs.replace(part, hash=suite_hash(part)), (notice,)
 
 
 def _matches(task: Task, pattern: str) -> bool:

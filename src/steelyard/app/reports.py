@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from steelyard.app.facade import read_traces
 from steelyard.app.run import Run
-from steelyard.errors import InputError, NothingEvaluatedError
+from steelyard.errors import InputError, NothingEvaluatedError, UsageError
 from steelyard.model.trace import Quarantined, Trace
+from steelyard.ports.store import RunSummary
 from steelyard.scoring import Change, parse_change
 
 
@@ -85,9 +86,9 @@ def collect_traces(
         number = counted[entry.task_id] if entry.trial is None else entry.trial
         if task in (None, entry.task_id) and trial in (None, number):
             found.append(entry)
-    if not found and lost:
+    if lost and not counted:
         raise InputError(f"no record could be read (first: {lost[0].where}: {lost[0].reason})")
-    if not found:
+    if not found and not lost:
         asked = ("" if task is None else f" of task {task!r}") + ("" if trial is None else f", trial {trial}")
         raise NothingEvaluatedError(
             f"no trace{asked} in {', '.join(map(str, files))}; leave --task and --trial out to see all"
@@ -114,3 +115,24 @@ def trace_board(
     if lost:
         boards.append(report.traces_summary([], lost, **style))
     return "\n".join(boards)
+
+
+def runs_board(runs: Sequence[RunSummary], **style: Any) -> str:
+    """The list of kept runs."""
+    from steelyard import report
+
+    return report.runs_board(runs, **style)
+
+
+def verdict_board(
+    run: Run, *, task: str | None = None, criterion: str | None = None, why: bool = False, **style: Any
+) -> str:
+    """The verdicts of a task or criterion, or all that are no pass. UsageError for a task that the run has not."""
+    from steelyard import report
+
+    known = {each.id for each in run.suite.tasks}
+    if task is not None and task not in known:
+        raise UsageError(f"the run has no task {task!r}; it has {', '.join(sorted(known)[:10])}")
+    return report.verdict_board(
+        run.scores, task=task, criterion=criterion, why=why, rules=_rules(run), **style
+    )

@@ -24,7 +24,9 @@ class Run:
     """A graded run. `scores` is computed once, from `suite` and `rows` alone.
 
     `lost` are records that could not be read: with any of them a run is INCOMPLETE at best, since what they held
-    could have failed. `notices` are about the traces and rows; those about scoring are added in `scores`.
+    could have failed. `notices` are about the traces and rows; those about scoring are added in `scores`. `name` is
+    what a kept run is called; `unfinished` one that was begun and broken off; `reused` counts findings that were
+    taken from earlier runs.
     """
 
     def __init__(
@@ -35,12 +37,18 @@ class Run:
         lost: Sequence[Quarantined] = (),
         notices: Sequence[ScoreNotice] = (),
         full: bool = False,
+        name: str = "",
+        unfinished: bool = False,
+        reused: int = 0,
     ) -> None:
         self.suite = suite
         self.rows = tuple(rows)
         self.lost = tuple(lost)
         self.notices = tuple(notices)
         self.full = full
+        self.name = name
+        self.unfinished = unfinished
+        self.reused = reused
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -53,7 +61,8 @@ class Run:
         from steelyard.scoring import score
 
         table = score(self.suite, self.rows, detail=self.full or len(self.rows) <= MOST_DETAIL)
-        return _with_losses(table, self.lost, self.notices)
+        named = msgspec.structs.replace(table, run=self.name, grading=self.name)
+        return _with_losses(_unfinished(named) if self.unfinished else named, self.lost, self.notices)
 
     def what_if(self, changes: Sequence[Change]) -> Run:
         """The run as it would be; nothing is written to the record. UsageError where a change cannot be meant."""
@@ -65,6 +74,17 @@ class Run:
             changed.scores, whatif=tuple(change.text for change in changes)
         )
         return changed
+
+
+def _unfinished(table: ScoreTable) -> ScoreTable:
+    """A run that was broken off decides nothing yet, except that a violated gate or a bar out of reach stays so."""
+    counts = table.completion.trials
+    detail = (
+        f"this run was broken off; {counts.of} trials stand in it. `steelyard grade ... --resume` goes on"
+    )
+    notice = ScoreNotice(code="unfinished_run", detail=detail)
+    code, decision = (3, "INCOMPLETE") if table.exit_code == 0 else (table.exit_code, table.decision)
+    return msgspec.structs.replace(table, exit_code=code, decision=decision, notices=(notice, *table.notices))
 
 
 def _with_losses(

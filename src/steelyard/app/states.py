@@ -38,7 +38,9 @@ def attach(trace: Trace, task: str, trial: int, folder: str | Path) -> Trace:
         detail = f"The folder of --states has no {safe_name(task)}/{trial}/end (or start), so that the trial has none."
         return _told(trace, "no_state", detail)
     if (before and trace.state_before) or (after and trace.state_after):
-        trace = _told(trace, "state_replaced", "The recording names a state of its own; that of --states is read.")
+        trace = _told(
+            trace, "state_replaced", "The recording names a state of its own; that of --states is read."
+        )
     return msgspec.structs.replace(
         trace, state_before=before or trace.state_before, state_after=after or trace.state_after
     )
@@ -75,13 +77,17 @@ def _state(folder: Path) -> EndState | None:
 def _database(folder: Path, faults: Faults) -> str | None:
     try:
         found = sorted(
-            entry.name for entry in os.scandir(folder) if entry.is_file() and entry.name.lower().endswith(_DATABASES)
+            entry.name
+            for entry in os.scandir(folder)
+            if entry.is_file() and entry.name.lower().endswith(_DATABASES)
         )
     except OSError as problem:
         faults["sqlite"] = f"{folder} cannot be listed: {problem.strerror or problem}"
         return None
     if len(found) > 1:
-        faults["sqlite"] = f"{folder} holds several databases ({', '.join(found)[:120]}); keep one, or name it with `db`"
+        faults["sqlite"] = (
+            f"{folder} holds several databases ({', '.join(found)[:120]}); keep one, or name it with `db`"
+        )
         return None
     if found and _leaves(folder, folder / found[0]):
         faults["sqlite"] = f"{found[0]} leads out of {folder} through a link"

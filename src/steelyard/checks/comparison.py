@@ -188,7 +188,8 @@ class _Comparison:
         self._pairs += len(found) * len(expected)
         if self._pairs > MAX_PAIRS:
             raise GraderError(
-                f"Lists with more than {MAX_PAIRS} pairs to compare; state no tolerance, or an order.", code="too_large"
+                f"Lists with more than {MAX_PAIRS} pairs to compare; state no tolerance, or an order.",
+                code="too_large",
             )
         fitting = adjacency(
             len(expected), len(found), lambda right, left: self.equal(found[left], expected[right], below)
@@ -275,7 +276,9 @@ class _Comparison:
             return 0.0
         names = found.keys() | expected.keys()
         same = sum(
-            name in found and name in expected and self.equal(found[name], expected[name], _below(below, name))
+            name in found
+            and name in expected
+            and self.equal(found[name], expected[name], _below(below, name))
             for name in names
         )
         return same / len(names) if names else 0.0
@@ -288,7 +291,9 @@ def _below(patterns: Patterns, step: str) -> Patterns:
     return tuple(pattern[1:] for pattern in patterns if pattern and pattern[0] in (ANY, step))
 
 
-def _elements(kind: Literal["missing", "unexpected"], path: Path, elements: Sequence[Any]) -> Iterator[Difference]:
+def _elements(
+    kind: Literal["missing", "unexpected"], path: Path, elements: Sequence[Any]
+) -> Iterator[Difference]:
     for element in elements:
         found, expected = (None, element) if kind == "missing" else (element, None)
         yield Difference(kind=kind, path=path, found=found, expected=expected, element=True)

@@ -51,6 +51,11 @@ def names(found: list[str], limit: int = 5, *, joint: str = ", ") -> str:
     return shown if len(found) <= limit else f"{shown} and {len(found) - limit} more"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _show_fraction(number: Fraction) -> str:
     if number.denominator == 1:
         return show_number(number.numerator)

@@ -17,7 +17,8 @@ MAX_PAIRED = 5_000
 """Sums and differences of two are looked for among this many numbers at most."""
 
 _NUMBER = re.compile(
-    r"(?:(?<![\w.])(?<![A-Za-z]-)-?|(?<=[0-9]-))(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])|[0-9]+)(?:\.[0-9]+)?", re.ASCII
+    r"(?:(?<![\w.])(?<![A-Za-z]-)-?|(?<=[0-9]-))(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])|[0-9]+)(?:\.[0-9]+)?",
+    re.ASCII,
 )
 """A number that is no part of a word: not the 41 of ORD-41, but both of 5-10."""
 _CLOCK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+(?:Z|[+-][0-9:]+)?)?", re.ASCII)

@@ -30,7 +30,15 @@ MAX_COPIED = 1024**3
 _STEPS = 10_000
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
 _REFUSED_FUNCTIONS = frozenset(
-    {"load_extension", "random", "randomblob", "current_timestamp", "current_date", "current_time", "fts3_tokenizer"}
+    {
+        "load_extension",
+        "random",
+        "randomblob",
+        "current_timestamp",
+        "current_date",
+        "current_time",
+        "fts3_tokenizer",
+    }
 )
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_BYTES,
@@ -66,10 +74,11 @@ def query_rows(path: str, query: str) -> Rows:
 def _opened(path: str) -> Iterator[sqlite3.Connection]:
     """A connection that can do nothing but read. A database that was not closed is read from a copy, recovered."""
     try:
+        path = os.path.realpath(path)
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise bad_state(f"The database {show(path)} is no regular file")
-    except OSError as problem:
-        raise bad_state(f"The database {show(path)} cannot be read: {problem.strerror or problem}") from None
+    except (OSError, ValueError) as problem:
+        raise bad_state(f"The database {show(path)} cannot be read: {_why(problem)}") from None
     if not any(_size(path + suffix) for suffix in _UNCLOSED):
         with _connected(path, "mode=ro&immutable=1") as connection:
             yield connection
@@ -85,19 +94,26 @@ def _copied(path: str, folder: str) -> str:
     """What was written last may stand in the log beside the file, which an immutable reading would not see."""
     target = os.path.join(folder, "state.db")
     if sum(_size(path + suffix) for suffix in ("", *_UNCLOSED)) > MAX_COPIED:
-        raise GraderError(f"The database {show(path)} was not closed and is too large to be copied.", code="too_large")
+        raise GraderError(
+            f"The database {show(path)} was not closed and is too large to be copied.", code="too_large"
+        )
     try:
         for suffix in ("", *_UNCLOSED):
             if _size(path + suffix):
                 shutil.copyfile(path + suffix, target + suffix)
     except OSError as problem:
-        raise bad_state(f"The database {show(path)} cannot be read: {problem.strerror or problem}") from None
+        raise bad_state(f"The database {show(path)} cannot be read: {_why(problem)}") from None
     return target
+
+
+def _why(problem: Exception) -> str:
+    return str(getattr(problem, "strerror", None) or problem)
 
 
 def _size(path: str) -> int:
     try:
-        found = os.stat(path)
+        # A log that is a link is none: what it leads to was never part of the state.
+        found = os.lstat(path)
     except (OSError, ValueError):
         return 0
     return found.st_size if stat.S_ISREG(found.st_mode) else 0
@@ -106,7 +122,9 @@ def _size(path: str) -> int:
 @contextmanager
 def _connected(path: str, options: str) -> Iterator[sqlite3.Connection]:
     try:
-        connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?{options}", uri=True, isolation_level=None)
+        connection = sqlite3.connect(
+            f"{Path(path).absolute().as_uri()}?{options}", uri=True, isolation_level=None
+        )
     except sqlite3.Error as problem:
         raise bad_state(f"The database {show(path)} cannot be opened: {problem}") from None
     try:
@@ -177,7 +195,9 @@ def _refused(problem: sqlite3.Error, path: str) -> Exception:
     if said.startswith(("no such table", "no such column")):
         return NoSuchNameError(said)
     if any(word in said for word in ("not authorized", "authorization denied", "prohibited")):
-        return GraderError(f"The query does more than read, or reads clock or chance: {said}.", code="bad_query")
+        return GraderError(
+            f"The query does more than read, or reads clock or chance: {said}.", code="bad_query"
+        )
     if "too big" in said:
         return GraderError(f"The query makes a value of absurd size: {said}.", code="too_large")
     if isinstance(problem, sqlite3.OperationalError | sqlite3.ProgrammingError) and not _of_the_file(said):

@@ -68,7 +68,13 @@ def check_path(path: str) -> None:
     """Raises `GraderError` (`bad_path`) for a path that could lead out of a folder on any system."""
     posix, windows = PurePosixPath(path), PureWindowsPath(path)
     absolute = posix.is_absolute() or windows.is_absolute() or windows.drive or windows.root
-    if not posix.parts or not path.strip() or "\0" in path or absolute or ".." in (*posix.parts, *windows.parts):
+    if (
+        not posix.parts
+        or not path.strip()
+        or "\0" in path
+        or absolute
+        or ".." in (*posix.parts, *windows.parts)
+    ):
         raise GraderError(
             f"{show(path)} is no path inside the folder of a state; write it relative to that folder, without `..`.",
             code="bad_path",
@@ -90,7 +96,9 @@ def real_place(root: str, path: str) -> str | None:
     except (OSError, ValueError):
         return None
     if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
-        raise bad_state(f"{show(path)} leads out of the folder of the state through a link; it is not followed")
+        raise bad_state(
+            f"{show(path)} leads out of the folder of the state through a link; it is not followed"
+        )
     return real if there else None
 
 
@@ -166,7 +174,9 @@ def entries(root: str, below: str = "") -> Iterator[str]:
             with os.scandir(place(root, folder) if folder else root) as found:
                 inside = sorted(found, key=lambda entry: entry.name)
         except OSError as problem:
-            raise bad_state(f"The folder {show(folder or '.')} cannot be read: {problem.strerror or problem}") from None
+            raise bad_state(
+                f"The folder {show(folder or '.')} cannot be read: {problem.strerror or problem}"
+            ) from None
         count += len(inside)
         if count > MAX_ENTRIES:
             raise GraderError(f"The state has more than {MAX_ENTRIES} files.", code="too_large")

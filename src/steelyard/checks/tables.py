@@ -50,7 +50,9 @@ def read_table(text: str, delimiter: str = ",") -> Table:
         raise NotATableError("it is empty, so it has no header")
     columns = _header(header, delimiter)
     rows = list(lines)
-    wrong = [_other_length(number, row, columns) for number, row in enumerate(rows, 1) if len(row) != len(columns)]
+    wrong = [
+        _other_length(number, row, columns) for number, row in enumerate(rows, 1) if len(row) != len(columns)
+    ]
     if wrong:
         raise NotATableError(names(wrong, 3, joint="; "))
     return Table(columns=columns, rows=rows)
@@ -58,7 +60,9 @@ def read_table(text: str, delimiter: str = ",") -> Table:
 
 def _lines(text: str, delimiter: str) -> Iterator[list[str]]:
     """The header and the rows; lines with nothing on them are none."""
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(
+        io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=True
+    )
     count = 0
     try:
         for cells in reader:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import ROWS, Output, output_options, show, style
+from steelyard.cli.options import ROWS, Output, output_options, show_run, style
 from steelyard.cli.output import say
 
 
@@ -19,7 +19,7 @@ def demo(**options: Any) -> None:
 
     output = Output(**options)
     main, lucky = app.demo_run()
-    show(main, output)
+    show_run(main, output)
     if not (output.as_json or output.quiet):
         say("")
         say(app.demo_epilogue(main, lucky, **style(output)))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import ROWS, Output, output_options, refuse_overwriting, show
+from steelyard.cli.options import ROWS, STORE, Output, output_options, refuse_overwriting, show_run
 from steelyard.cli.progress import progress
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.app import Run
+    from steelyard.app import Keep, Run
 
 
 @click.command()
@@ -44,6 +47,18 @@ if TYPE_CHECKING:
     help="tau2 only: make a process criterion a gate.",
 )
 @click.option("--trust-python", is_flag=True, cls=Flag, help="Allow SUITE to be a Python file; it is run.")
+@click.option("--states", metavar="DIR", cls=Flag, help="End states as DIR/TASK/TRIAL/{start,end}.")
+@click.option(
+    "--trust-graders",
+    is_flag=True,
+    cls=Flag,
+    help="Let python checks run as plain Python, without a sandbox.",
+)
+@click.option(
+    "--resume", is_flag=True, cls=Flag, help="Go on with the unfinished run of the same suite and inputs."
+)
+@STORE
+@click.option("--no-store", is_flag=True, cls=Flag, help="Keep nothing, and reuse nothing.")
 @ROWS
 @output_options
 @click.pass_context
@@ -53,33 +68,69 @@ def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **opti
     TRACES are files, folders or globs; their format is detected. SUITE is a suite file, or `tau2` to take the
     standard out of a tau2 or tau-bench result file itself.
     """
-    names = ("recorded", "only", "limit", "gates", "trust_python")
+    names = (
+        "recorded",
+        "only",
+        "limit",
+        "gates",
+        "trust_python",
+        "states",
+        "trust_graders",
+        "resume",
+        "store",
+        "no_store",
+    )
     chosen = {name: options.pop(name) for name in names}
     output = Output(**options)
     refuse_overwriting((suite, *traces, *chosen["recorded"]), output)
-    with progress(quiet=output.quiet) as update:
-        run = _run(suite, traces, chosen, output, update)
-    show(run, output)
+    with progress(quiet=output.quiet) as update, _keep(suite, traces, chosen) as keep:
+        run = _run(suite, traces, chosen, output, update, keep)
+    show_run(run, output)
+    if run.name and not output.quiet:
+        reused = f", {run.reused} verdicts used again" if run.reused else ""
+        click.echo(f"kept as run {run.name}{reused}", err=True)
     context.exit(run.scores.exit_code)
 
 
-def _run(suite: str, traces: tuple[str, ...], chosen: dict[str, Any], output: Output, update: Any) -> Run:
+@contextmanager
+def _keep(suite: str, traces: tuple[str, ...], chosen: dict[str, Any]) -> Iterator[Keep | None]:
     from steelyard import app
 
+    if chosen["no_store"]:
+        if chosen["resume"]:
+            raise UsageError("--resume needs the store; leave --no-store out")
+        yield None
+        return
+    inputs = ("recorded", "only", "limit", "gates", "states", "trust_graders")
+    options = {name: chosen[name] for name in inputs} | {"suite": suite, "traces": traces}
+    with app.open_store(chosen["store"]) as store:
+        yield app.Keep(store=store, options=msgspec.to_builtins(options), resume=chosen["resume"])
+
+
+def _run(
+    suite: str,
+    traces: tuple[str, ...],
+    chosen: dict[str, Any],
+    output: Output,
+    update: Any,
+    keep: Keep | None,
+) -> Run:
+    from steelyard import app
+
+    common = {
+        "only": chosen["only"],
+        "limit": chosen["limit"],
+        "progress": update,
+        "full": output.full,
+        "keep": keep,
+    }
     if suite == "tau2" and not Path(suite).exists():
-        return app.grade_tau2(
-            traces,
-            gates=chosen["gates"],
-            only=chosen["only"],
-            limit=chosen["limit"],
-            progress=update,
-            full=output.full,
-        )
+        return app.grade_tau2(traces, gates=chosen["gates"], **common)
     if chosen["gates"]:
         raise UsageError(
             "--gate works with `grade tau2`; in a suite file write `gate: true`, or ask `steelyard whatif`"
         )
     return app.grade(
         app.load_suite(suite, trust_python=chosen["trust_python"]), app.read_traces(traces),
-        recorded=chosen["recorded"], only=chosen["only"], limit=chosen["limit"], progress=update, full=output.full,
+        recorded=chosen["recorded"], states=chosen["states"], trust_graders=chosen["trust_graders"], **common,
     )  # fmt: skip

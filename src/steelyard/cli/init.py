@@ -12,7 +12,9 @@ from steelyard.cli.output import say
 
 @click.command()
 @click.argument("folder", default=".")
-@click.option("--from", "source", multiple=True, metavar="TRACES", help="Draft tasks out of these recordings.")
+@click.option(
+    "--from", "source", multiple=True, metavar="TRACES", help="Draft tasks out of these recordings."
+)
 @click.option("--owner", default="you@example.com", cls=Flag, help="Who settles disputes about the standard.")
 def init(folder: str, source: tuple[str, ...], owner: str) -> None:
     """Write a small suite into FOLDER (default: here), or draft one out of recordings."""

@@ -14,6 +14,7 @@ from steelyard.cli.demo import demo
 from steelyard.cli.environment import read_dotenv
 from steelyard.cli.grade import grade
 from steelyard.cli.init import init
+from steelyard.cli.runs import export, import_, runs, show
 from steelyard.cli.schema import schema
 from steelyard.cli.score import score
 from steelyard.cli.trace import trace
@@ -37,7 +38,21 @@ def cli(debug: bool) -> None:
     """Weigh what an agent did against a standard that was fixed before the run."""
 
 
-for command in (demo, init, check, grade, score, whatif, trace, schema, completion):
+for command in (
+    demo,
+    init,
+    check,
+    grade,
+    score,
+    whatif,
+    show,
+    runs,
+    trace,
+    export,
+    import_,
+    schema,
+    completion,
+):
     cli.add_command(command)
 
 

@@ -30,6 +30,9 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     out: str | None = None
 
 
+STORE = click.option(
+    "--store", metavar="URL", cls=Flag, help="Where runs are kept (default sqlite:///.steelyard/store.db)."
+)
 ROWS = click.option("--out", metavar="FILE", cls=Flag, help="Write the rows as JSON Lines.")
 
 
@@ -55,7 +58,9 @@ def refuse_overwriting(inputs: Sequence[str], output: Output) -> None:
         if name is None or (os.path.exists(name) and not os.path.isfile(name)):  # a pipe or device
             continue
         if os.path.realpath(name) in taken:
-            raise UsageError(f"{name} is read or written by this command already; give each output a place of its own")
+            raise UsageError(
+                f"{name} is read or written by this command already; give each output a place of its own"
+            )
         taken[os.path.realpath(name)] = name
 
 
@@ -71,7 +76,7 @@ def write_reports(run: Run, output: Output) -> None:
         app.write_whole(output.markdown, app.markdown_report(run).encode())
 
 
-def show(run: Run, output: Output) -> None:
+def show_run(run: Run, output: Output) -> None:
     """Write what was asked for, then print the scoreboard or JSON."""
     from steelyard import app
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import ROWS, Output, output_options, refuse_overwriting, show
+from steelyard.cli.options import ROWS, Output, output_options, refuse_overwriting, show_run
 
 
 @click.command()
@@ -24,5 +24,5 @@ def score(context: click.Context, /, suite: str, rows: str, trust_python: bool, 
     output = Output(**options)
     refuse_overwriting((suite, rows), output)
     run = app.score_rows(app.load_suite(suite, trust_python=trust_python), rows, full=output.full)
-    show(run, output)
+    show_run(run, output)
     context.exit(run.scores.exit_code)

@@ -31,9 +31,5 @@ def trace(
     if as_json:
         say_bytes(app.trace_json(found, lost))
         return
-    output = Output(
-        as_json=False, quiet=False, no_color=no_color, full=full, junit=None, markdown=None
-    )
-    say(
-        app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(output))
-    )
+    output = Output(as_json=False, quiet=False, no_color=no_color, full=full, junit=None, markdown=None)
+    say(app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(output)))

@@ -1,52 +1,77 @@
-"""Traces under a standard to rows: every criterion of every trial gets one verdict, whatever happens."""
+"""Traces under a standard to verdicts: every criterion of every trial gets one, whatever happens."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import Any, Protocol
 
 import msgspec
 
 from steelyard.errors import GraderError, InputError
+from steelyard.grading.address import Addressing, StateHash
 from steelyard.grading.deadline import call_within
-from steelyard.grading.jsonline import clean
+from steelyard.grading.findings import (
+    errored,
+    extracted_values,
+    is_finding,
+    narrow,
+    nonsense,
+    said,
+    to_verdict,
+)
 from steelyard.grading.matching import Matcher
 from steelyard.grading.measure import measurements
 from steelyard.grading.recorded import MOST_NAMED, RecordedRows, lost_notices
 from steelyard.grading.rows import Row
-from steelyard.model.checks import Check, LaterCheck, RecordedCheck
-from steelyard.model.evidence import resolve
-from steelyard.model.standard import Criterion, Suite, Task, View
+from steelyard.model.checks import CallsCheck, Check, LaterCheck, RecordedCheck, RuleCheck
+from steelyard.model.evidence import agent_calls, resolve
+from steelyard.model.standard import Criterion, Suite, Task
 from steelyard.model.table import ScoreNotice
-from steelyard.model.trace import FAULTS, Quarantined, Step, Trace
-from steelyard.model.verdict import (
-    Errored,
-    Finding,
-    Graded,
-    GraderRef,
-    Score,
-    TrialRow,
-    Undecided,
-    Unknown,
-    Verdict,
-)
+from steelyard.model.trace import FAULTS, EndState, Quarantined, Trace
+from steelyard.model.verdict import Graded, GraderRef, TrialRow, Verdict
 from steelyard.ports.grader import Grader, GraderInput
+from steelyard.ports.store import Payload, payload_of
 
 CHECK_SECONDS = 10.0
 """Time limit of one check on one trial."""
 
 GraderFor = Callable[[Check | LaterCheck], Grader]
+Attach = Callable[[Trace, str, int], Trace]
+"""The trace of a task's trial with the states that stand beside it."""
+
+
+class Findings(Protocol):
+    """Findings that may be used again, by the key of exactly what decided them."""
+
+    def find(self, key: bytes) -> Payload | None: ...
+
+
+class GradedTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial and its verdicts. `keys` and `payloads` go along with `verdicts`; null where nothing can be reused."""
+
+    row: TrialRow
+    verdicts: tuple[Verdict, ...] = ()
+    keys: tuple[bytes | None, ...] = ()
+    payloads: tuple[Payload | None, ...] = ()
+
+
+class _Answered(msgspec.Struct, frozen=True, kw_only=True):
+    verdict: Verdict
+    key: bytes | None = None
+    payload: Payload | None = None
+
+
+def _no_state(state: EndState) -> str:
+    raise GraderError("This run was not told how to read end states.", code="bad_state")
 
 
 class Engine:
     """Grades a stream of traces; after the stream is read, `notices` says what did not fit and `lost` counts records.
 
-    `grader_for` finds the code grader of a check; `recorded` holds verdicts given elsewhere. Nothing that a trace or
-    check does stops the stream: it becomes an error of that criterion alone. Traces of `left_out` tasks (tasks of the
-    same standard that were not selected) are passed over.
+    `grader_for` finds the code grader of a check; `recorded` holds verdicts given elsewhere; `cache` findings of
+    earlier runs. Nothing that a trace or check does stops the stream: it becomes an error of that criterion alone.
+    Traces of `left_out` tasks (tasks of the same standard that were not selected) are passed over.
     """
 
     def __init__(
@@ -57,20 +82,33 @@ class Engine:
         recorded: RecordedRows,
         seconds: float = CHECK_SECONDS,
         left_out: Sequence[Task] = (),
+        cache: Findings | None = None,
+        attach: Attach | None = None,
+        state_hash: StateHash = _no_state,
     ) -> None:
         self.suite = suite
         self.grader_for = grader_for
         self.recorded = recorded
         self.seconds = seconds
         self.left_out = frozenset(task.id for task in left_out)
+        self.cache = cache
+        self.attach = attach
+        self.state_hash = state_hash
         self.matcher = Matcher((*suite.tasks, *left_out))
         self.lost: list[Quarantined] = []
         self.graded_traces = 0
+        self.reused = 0
         self.unmatched: Counter[str] = Counter()
-        self.trace_notices: dict[str, list[str]] = {}
+        self.told: dict[str, list[str]] = {}
 
     def grade(self, traces: Iterable[Trace | Quarantined]) -> Iterator[Row]:
         """Rows in the order of the traces: a trial row, then the verdict of each of its criteria."""
+        for trial in self.grade_trials(traces):
+            yield trial.row
+            yield from trial.verdicts
+
+    def grade_trials(self, traces: Iterable[Trace | Quarantined]) -> Iterator[GradedTrial]:
+        """Trials in the order of the traces, each with the verdict of every criterion of its task."""
         for trace in traces:
             if isinstance(trace, Quarantined):
                 self.lost.append(trace)
@@ -79,32 +117,42 @@ class Engine:
             if task is None:
                 self.unmatched[trace.task_id if trace.task_id is not None else "(no task id)"] += 1
             elif task.id not in self.left_out:
-                yield from self._grade_trace(task, self.matcher.trial_of(task, trace), trace)
+                trial = self.matcher.trial_of(task, trace)
+                attached = self.attach(trace, task.id, trial) if self.attach else trace
+                yield self._grade_trace(task, trial, attached)
 
-    def _grade_trace(self, task: Task, trial: int, trace: Trace) -> Iterator[Row]:
+    def _grade_trace(self, task: Task, trial: int, trace: Trace) -> GradedTrial:
         self.graded_traces += 1
         for notice in trace.notices:
-            self.trace_notices.setdefault(notice.code, []).append(f"{task.id}#{trial}: {notice.detail}")
+            self._tell(notice.code, task, trial, notice.detail)
         ended_by = trace.outcome.ended_by
-        yield TrialRow(
+        row = TrialRow(
             task=task.id, trial=trial, ended_by=ended_by, measurements=measurements(trace), trace=trace.id
         )
         if ended_by in FAULTS:
-            return
-        for criterion in task.criteria:
-            yield self._verdict(task, trial, criterion, trace)
+            return GradedTrial(row=row)
+        addressing = Addressing(task, trace, self.state_hash)
+        answered = [self._answer(task, trial, criterion, addressing) for criterion in task.criteria]
+        self._tell_empty_passes(task, trial, trace, [entry.verdict for entry in answered])
+        return GradedTrial(
+            row=row,
+            verdicts=tuple(entry.verdict for entry in answered),
+            keys=tuple(entry.key for entry in answered),
+            payloads=tuple(entry.payload for entry in answered),
+        )
 
-    def _verdict(self, task: Task, trial: int, criterion: Criterion, trace: Trace) -> Verdict:
+    def _answer(self, task: Task, trial: int, criterion: Criterion, addressing: Addressing) -> _Answered:
         try:
             if _is_recorded(criterion):
-                return self._recorded(task, trial, criterion, trace)
-            return self._checked(task, trial, criterion, trace)
+                return _Answered(verdict=self._recorded(task, trial, criterion, addressing.trace))
+            return self._checked(task, trial, criterion, addressing)
         except GraderError as error:
-            return _error(task, trial, criterion, error.code, str(error))
+            return _Answered(verdict=errored(task, trial, criterion, error.code, str(error)))
         except InputError as error:
-            return _error(task, trial, criterion, "unreadable_rows", str(error))
+            return _Answered(verdict=errored(task, trial, criterion, "unreadable_rows", str(error)))
         except (Exception, SystemExit) as error:  # noqa: BLE001 the edge: an error of this criterion alone
-            return _error(task, trial, criterion, "check_raised", f"{type(error).__name__}: {_said(error)}")
+            reason = f"{type(error).__name__}: {said(error)}"
+            return _Answered(verdict=errored(task, trial, criterion, "check_raised", reason))
 
     def _recorded(self, task: Task, trial: int, criterion: Criterion, trace: Trace) -> Verdict:
         file = criterion.check.file if isinstance(criterion.check, RecordedCheck) else None
@@ -122,22 +170,44 @@ class Engine:
             return row
         return msgspec.structs.replace(row, graders=(GraderRef(kind="recorded"),))
 
-    def _checked(self, task: Task, trial: int, criterion: Criterion, trace: Trace) -> Verdict:
+    def _checked(self, task: Task, trial: int, criterion: Criterion, addressing: Addressing) -> _Answered:
         assert criterion.check is not None  # a criterion without check or judge does not load
         extracted: Mapping[str, Any] = {}
         if criterion.judge and criterion.judge.extract:
-            source = self._recorded(task, trial, criterion, trace)
+            source = self._recorded(task, trial, criterion, addressing.trace)
             if not isinstance(
                 source, Graded
-            ):  # nobody read a value out, which is not to say that there is none
-                return source
-            extracted = _extracted(source, criterion.judge.extract)
+            ):  # nobody read a value out; that does not say that there is none
+                return _Answered(verdict=source)
+            extracted = extracted_values(source, criterion.judge.extract)
         grader = self.grader_for(criterion.check)
-        narrowed = _narrow(trace, criterion.view)
-        given = GraderInput(task=task, criterion=criterion, trace=narrowed, extracted=extracted)
-        finding = call_within(self.seconds, lambda: grader.grade(criterion.check, given))
+        shown = narrow(addressing.trace, criterion.view)
+        given = GraderInput(task=task, criterion=criterion, trace=shown, extracted=extracted)
         ref = GraderRef(kind=f"check:{grader.kind}", version=grader.version)
-        return _to_verdict(task, trial, criterion, finding, ref)
+        key = None if self.cache is None else addressing.key(grader, criterion, given)
+        payload = None if self.cache is None or key is None else self.cache.find(key)
+        if payload is not None:
+            self.reused += 1
+            finding = payload.finding
+        else:
+            limit = max(self.seconds, getattr(grader, "seconds", None) or 0.0)
+            finding = call_within(limit, lambda: grader.grade(criterion.check, given))
+            if not is_finding(finding):
+                raise nonsense(finding)
+            payload = None if key is None else payload_of(finding, graders=(ref,))
+        return _Answered(verdict=to_verdict(task, trial, criterion, finding, ref), key=key, payload=payload)
+
+    def _tell(self, code: str, task: Task, trial: int, detail: str) -> None:
+        self.told.setdefault(code, []).append(f"{task.id}#{trial}: {detail}")
+
+    def _tell_empty_passes(self, task: Task, trial: int, trace: Trace, verdicts: Sequence[Verdict]) -> None:
+        """A rule or call check that passes a complete record with no call at all is a pass worth a second look."""
+        if not trace.fidelity.has_tool_calls or agent_calls(trace, by="any"):
+            return
+        for criterion, verdict in zip(task.criteria, verdicts, strict=True):
+            about_calls = isinstance(criterion.check, RuleCheck | CallsCheck)
+            if about_calls and isinstance(verdict, Graded) and verdict.score >= criterion.pass_mark > 0:
+                self._tell("zero_calls", task, trial, f"{criterion.id} passes a record with 0 calls")
 
     def notices(self) -> tuple[ScoreNotice, ...]:
         """What the reader should know about the traces themselves."""
@@ -152,7 +222,7 @@ class Engine:
             repeated = f"{self.matcher.renumbered} traces repeat a trial number of their task"
             detail = f"{repeated} and were given the next free one"
             found.append(ScoreNotice(code="renumbered_trials", detail=detail))
-        for code, details in sorted(self.trace_notices.items()):
+        for code, details in sorted(self.told.items()):
             more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
             found.append(ScoreNotice(code=code, detail=details[0] + more))
         return (*found, *self.recorded.notices())
@@ -174,101 +244,3 @@ def _no_row(criterion: Criterion, file: str | None) -> str:
 
 def _needs_evidence(criterion: Criterion) -> bool:
     return criterion.judge is not None and criterion.judge.evidence == "required"
-
-
-def _narrow(trace: Trace, view: View | None) -> Trace:
-    """The steps that the view shows. `tools` keeps the calls of these tools with their results, and what is no call."""
-    if view is None:
-        return trace
-    tools = {step.id: step.call.name for step in trace.steps if step.call is not None}
-    steps = [
-        step
-        for step in trace.steps
-        if (not view.kinds or step.kind in view.kinds) and (not view.tools or _is_of(step, tools, view.tools))
-    ]
-    if view.last is not None:
-        steps = steps[len(steps) - min(view.last, len(steps)) :]
-    return msgspec.structs.replace(trace, steps=tuple(steps))
-
-
-def _is_of(step: Step, tools: Mapping[str, str], wanted: Sequence[str]) -> bool:
-    if step.call is not None:
-        return step.call.name in wanted
-    return step.result is None or tools.get(step.result.call_step_id or "") in wanted
-
-
-def _extracted(row: Graded, wanted: Mapping[str, str]) -> dict[str, Any]:
-    found = {name: row.extracted[name] for name in wanted if row.extracted.get(name) is not None}
-    for name, value in found.items():
-        if not _fits(value, wanted[name]):
-            message = f"extracted {name} is {_shortly(value)}, and the criterion asks for {wanted[name]}"
-            raise GraderError(message, code="bad_extraction")
-    return found
-
-
-def _fits(value: Any, kind: str) -> bool:
-    if kind in ("integer", "number") and isinstance(value, bool):
-        return False
-    if kind == "integer":
-        return isinstance(value, int)
-    if kind == "number":
-        return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    if kind == "boolean":
-        return isinstance(value, bool)
-    return isinstance(value, str) if kind in ("text", "string") else True
-
-
-def _to_verdict(task: Task, trial: int, criterion: Criterion, finding: Finding, ref: GraderRef) -> Verdict:
-    """The finding as a verdict; anything that is no finding, or a value outside 0..1, is nonsense and an error."""
-    if not _is_finding(finding):
-        message = f"the check returned {_shortly(finding)}, which is no score in 0..1"
-        raise GraderError(message, code="nonsense")
-    common: dict[str, Any] = {
-        "task": task.id, "trial": trial, "criterion": criterion.id, "reason": clean(finding.reason),
-        "evidence_refs": tuple(clean(finding.evidence)), "graders": (ref,),
-    }  # fmt: skip
-    if isinstance(finding, Undecided):
-        return Unknown(**common)
-    mark = Fraction(criterion.pass_mark)
-    failed = finding.value < mark
-    score = float(finding.value)
-    if failed and score >= float(mark):  # just below the mark, and nearer to it than to the next number below
-        score = math.nextafter(float(mark), 0.0)
-    tag = (finding.failure_tag or criterion.failure_tag) if failed else None
-    return Graded(**common, score=score, failure_tag=tag)
-
-
-def _is_finding(finding: object) -> TypeGuard[Finding]:
-    """Records do not check their own types, and what a check gives back may be anything."""
-    if isinstance(finding, Undecided):
-        return _is_worded(finding.reason, finding.evidence)
-    if not isinstance(finding, Score) or not isinstance(finding.failure_tag, str | None):
-        return False
-    decided = isinstance(finding.value, Fraction) and 0 <= finding.value <= 1
-    return decided and _is_worded(finding.reason, finding.evidence)
-
-
-def _is_worded(reason: object, evidence: object) -> bool:
-    return (
-        isinstance(reason, str)
-        and isinstance(evidence, tuple)
-        and all(isinstance(ref, str) for ref in evidence)
-    )
-
-
-def _shortly(value: object) -> str:
-    try:
-        return repr(value)[:200]
-    except Exception:  # noqa: BLE001 what a check gives back need not be able to show itself
-        return f"a {type(value).__name__}"
-
-
-def _said(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 an exception need not be able to show itself
-        return "(its message cannot be read)"
-
-
-def _error(task: Task, trial: int, criterion: Criterion, code: str, reason: str) -> Errored:
-    return Errored(task=task.id, trial=trial, criterion=criterion.id, error=code, reason=clean(reason)[:500])

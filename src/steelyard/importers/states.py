@@ -64,7 +64,10 @@ def placed(state: EndState, file: str, key: str, tell: Tell) -> EndState:
         full = os.path.normpath(os.path.join(os.path.dirname(file), path))
         paths[part] = full
         if not os.path.exists(full):
-            tell("missing_state", f"Nothing is at the path '{_printable(path)}' that '{key}' names for its {part}.")
+            tell(
+                "missing_state",
+                f"Nothing is at the path '{_printable(path)}' that '{key}' names for its {part}.",
+            )
     return msgspec.structs.replace(state, files=paths["files"], sqlite=paths["sqlite"], faults=faults)
 
 
@@ -95,7 +98,9 @@ def _fault(path: str, file: str) -> str | None:
     except (OSError, ValueError):
         return "it is no path"
     if real != folder and not real.startswith(folder.rstrip(os.sep) + os.sep):
-        return "it leads out of the folder of the recording; put the state beside the recording, or use --states"
+        return (
+            "it leads out of the folder of the recording; put the state beside the recording, or use --states"
+        )
     return None
 
 

@@ -15,7 +15,9 @@ CellType = Literal["integer", "number", "text", "boolean", "date", "datetime"]
 Derivation = Literal["sum", "difference", "lower", "upper", "today"]
 
 
-class FilesCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="files", forbid_unknown_fields=True):
+class FilesCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="files", forbid_unknown_fields=True
+):
     """Files and folders that are there, are not there, are as they were, or have a given content.
 
     `unchanged` compares with the start state and takes patterns (`*` within a name, `**` across folders) and folders;
@@ -51,7 +53,9 @@ class Preserves(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     delimiter: str = ","
 
 
-class CsvCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="csv", forbid_unknown_fields=True):
+class CsvCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="csv", forbid_unknown_fields=True
+):
     """A CSV table is as stated, in every part that is stated.
 
     `columns`: these, in this order. `types`: every cell of a column is one, and is compared as one; cells of the
@@ -76,7 +80,9 @@ class CsvCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
     delimiter: str = ","
 
 
-class SqlCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="sql", forbid_unknown_fields=True):
+class SqlCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="sql", forbid_unknown_fields=True
+):
     """The rows that one SELECT gives, as a multiset unless `ordered`.
 
     A row is a list of values in the order of the query's columns, or a mapping by their names. Values are compared
@@ -93,7 +99,9 @@ class SqlCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
     at: Literal["end", "start"] = "end"
 
 
-class StateCheck(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="state", forbid_unknown_fields=True):
+class StateCheck(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="state", forbid_unknown_fields=True
+):
     """The JSON state at `pointer` equals `value`, or fits a JSON Schema.
 
     Lists at any depth are multisets, unless `ordered`, or their place is in `ordered_at`: JSON pointers within the

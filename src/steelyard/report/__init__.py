@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from steelyard.report.json import score_json
     from steelyard.report.junit import junit_xml
+    from steelyard.report.runs import runs_board, verdict_board
     from steelyard.report.terminal import scoreboard, whatif_board
     from steelyard.report.trace import trace_json, trace_text, traces_summary
 
 _HOMES = {
+    "runs_board": "runs",
+    "verdict_board": "runs",
     "junit_xml": "junit",
     "score_json": "json",
     "scoreboard": "terminal",
@@ -25,11 +28,13 @@ _HOMES = {
 
 __all__ = [
     "junit_xml",
+    "runs_board",
     "score_json",
     "scoreboard",
     "trace_json",
     "trace_text",
     "traces_summary",
+    "verdict_board",
     "whatif_board",
 ]
 

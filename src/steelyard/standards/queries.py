@@ -54,7 +54,9 @@ def _statement_fault(tokens: list[tuple[str, str]]) -> str | None:
     for kind, text in tokens:
         depth += (text == "(") - (text == ")") if kind == "sign" else 0
         if kind == "word" and depth == 0 and text in _STATEMENTS:
-            return None if text == "SELECT" else f"must be one SELECT, not WITH ... {text}; a check only reads"
+            return (
+                None if text == "SELECT" else f"must be one SELECT, not WITH ... {text}; a check only reads"
+            )
     return None
 
 

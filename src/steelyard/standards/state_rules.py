@@ -103,7 +103,10 @@ def _expected_rows(rows: Sequence[Any], columns: Sequence[str] | None) -> Iterat
         if not isinstance(row, list | tuple | Mapping):
             yield ("rows", index), "must be a list of cells, or a mapping of columns"
         elif isinstance(row, Mapping) != isinstance(first, Mapping):
-            yield ("rows", index), "is written another way than the first row; write all as lists or all as mappings"
+            yield (
+                ("rows", index),
+                "is written another way than the first row; write all as lists or all as mappings",
+            )
         elif isinstance(row, Mapping) and isinstance(first, Mapping):
             yield from _mapped_row(row, first, columns, index)
         elif columns is not None and len(row) != len(columns):
@@ -118,7 +121,10 @@ def _mapped_row(
     if not row:
         yield ("rows", index), "names no column"
     elif set(row) != set(first):
-        yield ("rows", index), "names other columns than the first row; a row says what every compared column holds"
+        yield (
+            ("rows", index),
+            "names other columns than the first row; a row says what every compared column holds",
+        )
     for name in row:
         if columns is not None and name not in columns:
             yield ("rows", index, name), f"{quoted(name)} is none of the columns{suggestion(name, columns)}"

@@ -32,7 +32,7 @@ def export_parquet(store: Store, name: str, file: str | Path) -> str:
     evidence_refs (list of texts), failure_tag, graders (kinds, joined by `+`), cost_usd, and ended_by and trace of the
     trial. A trial without verdicts has one row whose criterion and status are null.
 
-    MissingExtraError without pyarrow, UsageError when there is no such run, OutputError when the file cannot be written.
+    MissingExtraError without pyarrow, UsageError when there is no such run, OutputError when it cannot be written.
     """
     try:
         arrow: Any = importlib.import_module("pyarrow")

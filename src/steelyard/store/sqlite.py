@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -18,7 +18,7 @@ from steelyard.model.standard import Suite
 from steelyard.model.table import Primary, ScoreNotice
 from steelyard.model.trace import Quarantined
 from steelyard.model.verdict import TrialRow, Verdict
-from steelyard.ports.store import GradingRef, Payload, RunSummary, StoredRun
+from steelyard.ports.store import GradingRef, Payload, RunSummary, Store, StoredRun
 from steelyard.store import reading, schema
 from steelyard.store.connection import (
     BUSY_SECONDS,
@@ -53,7 +53,8 @@ def open_store(
     `busy_seconds`, no store, or cannot be written; the file is then left as it was.
     """
     path = path_of(url_or_path)
-    return SqliteStore(path, connect(path, now=now, seconds=busy_seconds), now=now, busy_seconds=busy_seconds)
+    connection = connect(path, now=now, seconds=busy_seconds)
+    return SqliteStore(path, connection, now=now, busy_seconds=busy_seconds)
 
 
 class SqliteStore:
@@ -74,13 +75,15 @@ class SqliteStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, *exc_info: object) -> None:
+        error = exc_info[1]
         try:
             self.close()
         except StoreError as problem:
-            if error is None:
+            if not isinstance(error, BaseException):
                 raise
-            error.add_note(f"In addition, the last trials could not be kept: {problem}")
+            if str(error) != str(problem):
+                error.add_note(f"In addition, the last trials could not be kept: {problem}")
 
     def close(self) -> None:
         """Commit what is buffered and close the file, whether that works or not. StoreError when it does not."""
@@ -266,3 +269,7 @@ class SqliteStore:
             yield
         except _NONSENSE as error:
             raise StoreError(damaged(self.path, str(error)[:200])) from error
+
+
+if TYPE_CHECKING:
+    _: type[Store] = SqliteStore  # every method of the port, with its types

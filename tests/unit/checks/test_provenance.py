@@ -25,8 +25,10 @@ FOUND = call(
 @pytest.mark.parametrize(
     "value",
     [
-        "ORD-0041", "#ORD-0041", "ord0041", "Ord_0041", "2025-03-03", "3 March 2025", "03/03/2025", 1200.5, 1200.50, "1200.5",
-        15, 0.15, "Jane Doe", "Jane  Doe", 3, 4.5, "4.5", "2025-03-03T08:00:00Z", "AB12", None, "", [3, 4.5], {"a": {"b": 3}},
+        "ORD-0041", "#ORD-0041", "ord0041", "Ord_0041", "2025-03-03", "3 March 2025", "03/03/2025", 1200.5,
+        "1200.5",
+        15, 0.15, "Jane Doe", "Jane  Doe", 3, 4.5, "4.5", "2025-03-03T08:00:00Z", "AB12", None, "", [3, 4.5],
+        {"a": {"b": 3}},
     ],
 )  # fmt: skip
 def test_what_can_be_traced(value: Any) -> None:
@@ -79,8 +81,10 @@ def test_instructions_facts_and_documents_are_sources() -> None:
 @pytest.mark.parametrize(
     ("derive", "value", "holds"),
     [
-        ("sum", 7.5, True), ("sum", 8, False), ("sum", 1203.5, True), ("difference", 1.5, True), ("difference", 2, False),
-        ("lower", "jane doe", True), ("upper", "JANE DOE", True), ("lower", "JANE DOE", False), ("upper", "jane doe", False),
+        ("sum", 7.5, True), ("sum", 8, False), ("sum", 1203.5, True), ("difference", 1.5, True),
+        ("difference", 2, False),
+        ("lower", "jane doe", True), ("upper", "JANE DOE", True), ("lower", "JANE DOE", False), ("upper",
+        "jane doe", False),
         ("today", "2025-04-01", True), ("today", "2025-04-02", False), ("sum", "7.5", True),
     ],
 )  # fmt: skip

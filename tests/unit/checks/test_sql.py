@@ -55,7 +55,8 @@ def test_rows_are_a_multiset_unless_ordered(trace: Any) -> None:
     [
         ("1", 1, True), ("1", 1.0, True), ("1.0", 1, True), ("'1'", 1, False), ("1", "1", False), ("NULL", None, True),
         ("NULL", "", False), ("''", None, False), ("''", "", True), ("0", None, False), ("1", True, False),
-        ("0.1 + 0.2", 0.3, False), ("9e999", 1, False), ("x'41'", "A", False), ("9007199254740993", 9007199254740993, True),
+        ("0.1 + 0.2", 0.3, False), ("9e999", 1, False), ("x'41'", "A", False), ("9007199254740993",
+        9007199254740993, True),
         ("9007199254740993", 9007199254740992, False), ("'é'", "e\u0301", True),
     ],
 )  # fmt: skip
@@ -85,7 +86,8 @@ def test_numbers_may_be_near(trace: Any) -> None:
     [
         "DELETE FROM orders", "UPDATE orders SET id = 5", "INSERT INTO orders VALUES (1, 2, 3)", "DROP TABLE orders",
         "CREATE TABLE x (a)", "ATTACH ':memory:' AS b", "DETACH main", "PRAGMA user_version = 5", "VACUUM INTO 'x.db'",
-        "PRAGMA table_info(orders)", "BEGIN", "SELECT load_extension('x')", "SELECT random()", "SELECT CURRENT_TIMESTAMP",
+        "PRAGMA table_info(orders)", "BEGIN", "SELECT load_extension('x')", "SELECT random()",
+        "SELECT CURRENT_TIMESTAMP",
         "SELECT 1; SELECT 2", "SELECT 1; DROP TABLE orders", "WITH x AS (SELECT 1) DELETE FROM orders", "nonsense", "",
         "SELECT writefile('x', 'y')", "SELECT readfile('/etc/passwd')", "REINDEX", "ANALYZE",
         "WITH x AS (SELECT 1) INSERT INTO orders SELECT 1, 2, 3",
@@ -121,7 +123,7 @@ def test_what_is_no_database_is_an_error(tmp_path: Path) -> None:
     whole = database(tmp_path / "a.db", TABLE, rows={"orders": ROWS * 500})
     data = Path(whole).read_bytes()
     (tmp_path / "cut.db").write_bytes(data[: len(data) // 2])
-    for name in ("d.db", "text.db", "cut.db", "none.db"):
+    for name in ("d.db", "text.db", "cut.db", "none.db", "a\0b.db"):
         trace = trace_of(state_after=EndState(sqlite=str(tmp_path / name)))
         assert refused(check("SELECT sum(amount) FROM orders", [1]), trace).code == "bad_state", name
 

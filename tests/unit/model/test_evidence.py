@@ -125,6 +125,29 @@ def test_facts_need_a_task_and_states_an_end_state() -> None:
     assert resolve("state:orders", trace(step(1, "user", text="x")), TASK) is None
 
 
+def test_files_and_the_start_state_are_referred_to_where_there_are_some() -> None:
+    bare = trace(step(1, "user", text="x"))
+    state = EndState(files="folder", json={"orders": {"7": 1}})
+    start, end = (
+        msgspec.structs.replace(bare, state_before=state),
+        msgspec.structs.replace(bare, state_after=state),
+    )
+    for scheme, one in (("file", end), ("file_before", start)):
+        other = start if one is end else end
+        for path in ("out/a.csv", "a b.txt", "ü", "a..b"):
+            resolved = resolve(f"{scheme}:{path}", one)
+            assert resolved is not None
+            assert (resolved.value, resolved.text) == (None, "")
+            assert resolve(f"{scheme}:{path}", other) is None
+        for path in ("", " ", "/etc/passwd", "../a", "a/../../b", "..\\a", "C:\\a"):
+            assert resolve(f"{scheme}:{path}", one) is None
+    found = resolve("state_before:orders/7", start)
+    assert found is not None
+    assert found.value == 1
+    assert resolve("state_before:orders/7", end) is None
+    assert resolve("file:a", msgspec.structs.replace(bare, state_after=EndState(json=1))) is None
+
+
 def test_arguments_that_could_not_be_read_resolve_to_nothing() -> None:
     broken = trace(step(1, "tool_call", call=Call(name="f", args_raw='{"id": 7,', args_error="cut")))
     assert resolve("s0001/args", broken) is None

@@ -288,6 +288,10 @@ def test_a_name_twice_is_refused(packed: Path, tmp_path: Path) -> None:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         for name, body in [*made.items(), ("rows.jsonl", b"")]:
-            with pytest.warns(UserWarning) if name in archive.namelist() else nullcontext():
+            with (
+                pytest.warns(UserWarning, match="Duplicate name")
+                if name in archive.namelist()
+                else nullcontext()
+            ):
                 archive.writestr(name, body)
     assert "each once" in refusal(tmp_path, written.getvalue())

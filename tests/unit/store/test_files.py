@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import StoreError, UsageError
-from steelyard.store import SqliteStore, connection, open_store, schema
+from steelyard.store import connection, open_store, schema
 from steelyard.store.connection import path_of
 from stores import a_suite, a_trial, graded, now
 
@@ -218,32 +218,33 @@ def test_a_full_disk_is_reported_and_what_was_committed_stays(file: Path) -> Non
         assert len(store.committed(grading)) == 301
 
 
-def test_closing_over_a_full_disk_raises_and_keeps_the_first_error(file: Path) -> None:
-    def fill(store: SqliteStore) -> None:
+def fill(file: Path, error: Exception | None = None) -> None:
+    """Put more than the disk takes, and leave the store."""
+    with open_store(file, now=now) as store:
         grading = store.begin(a_suite(), planned=1, options={})
         (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
         store._connection.execute(f"PRAGMA max_page_count = {pages}")
         for number in range(300):
-            store.put_trial(
-                grading, a_trial(trial=number), [graded(trial=number, reason=f"{number} " + "x" * 2000)[0]]
-            )
+            verdict = graded(trial=number, reason=f"{number} " + "x" * 2000)[0]
+            store.put_trial(grading, a_trial(trial=number), [verdict])
+        if error is not None:
+            raise error
 
+
+def test_closing_over_a_full_disk_raises_and_keeps_the_first_error(file: Path) -> None:
     with pytest.raises(StoreError, match="is full"):
-        with open_store(file, now=now) as store:
-            fill(store)
+        fill(file)
     with pytest.raises(KeyError) as caught:
-        with open_store(file, now=now) as store:
-            fill(store)
-            raise KeyError("the first")
+        fill(file, KeyError("the first"))
     assert any("could not be kept" in note and "is full" in note for note in caught.value.__notes__)
 
 
 def test_what_was_put_before_an_error_is_kept(file: Path) -> None:
-    with pytest.raises(RuntimeError, match="grading fell over"):
-        with open_store(file, now=now) as store:
-            grading = store.begin(a_suite(), planned=2, options={})
-            store.put_trial(grading, a_trial(), [graded()[0]])
-            raise RuntimeError("grading fell over")
+    store = open_store(file, now=now)
+    grading = store.begin(a_suite(), planned=2, options={})
+    store.put_trial(grading, a_trial(), [graded()[0]])
+    with pytest.raises(RuntimeError, match="grading fell over"), store:
+        raise RuntimeError("grading fell over")
     with open_store(file, now=now) as store:
         assert store.committed(grading) == {("a", 1)}
 

@@ -12,7 +12,7 @@ from steelyard.checks.equality import nfc
 from steelyard.checks.findings import empty_check, failed, missing, passed
 from steelyard.checks.numbers import exact
 from steelyard.checks.selectors import Absent, Found, aspects_of, select
-from steelyard.checks.show import names, show
+from steelyard.checks.show import counted, names, show
 from steelyard.checks.states import bad_state
 from steelyard.checks.tables import NotATableError, Table, read_table
 from steelyard.errors import GraderError
@@ -28,7 +28,9 @@ _MOST = 3
 
 def reads(spec: CsvCheck) -> frozenset[str]:
     """What its selector selects, and the start state when it compares with a source."""
-    return aspects_of(spec.of) | (aspects_of(_source_selector(spec.preserves)) if spec.preserves else frozenset())
+    return aspects_of(spec.of) | (
+        aspects_of(_source_selector(spec.preserves)) if spec.preserves else frozenset()
+    )
 
 
 def grade(spec: CsvCheck, given: GraderInput) -> Finding:
@@ -65,7 +67,9 @@ def grade(spec: CsvCheck, given: GraderInput) -> Finding:
     problems += _nothing_to_see(spec, table)
     if problems:
         return failed(f"{spec.of}: {names(problems, _MOST, joint='; ')}", evidence)
-    return passed(f"{spec.of}: {len(table.rows)} rows of {len(table.columns)} columns are as stated", evidence)
+    return passed(
+        f"{spec.of}: {counted(len(table.rows), 'row')} of {counted(len(table.columns), 'column')}, as stated", evidence
+    )
 
 
 def _columns(spec: CsvCheck, table: Table) -> Iterator[str]:
@@ -153,7 +157,9 @@ def _holds(condition: RowCondition, cell: str) -> bool:
             return not _cell_is(cell, condition.value)
         case "in" | "not_in":
             if not isinstance(condition.value, list | tuple):
-                raise GraderError(f"`{condition.op}` of a condition needs a list of values.", code="bad_check")
+                raise GraderError(
+                    f"`{condition.op}` of a condition needs a list of values.", code="bad_check"
+                )
             return any(_cell_is(cell, value) for value in condition.value) == (condition.op == "in")
 
 
@@ -271,7 +277,9 @@ def _preserved(preserves: Preserves, table: Table, source: list[str]) -> list[st
     found = differences(cells, source)
     lacking = [show(each.expected) for each in found if each.kind == "missing"]
     extra = [show(each.found) for each in found if each.kind != "missing"]
-    said_of = f"of the {len(source)} {show(preserves.source_column or preserves.column)} values in {preserves.of}"
+    said_of = (
+        f"of the {len(source)} {show(preserves.source_column or preserves.column)} values in {preserves.of}"
+    )
     problems = []
     if lacking:
         problems.append(f"{said_of}, {preserves.column} lacks {names(lacking)}")

@@ -8,7 +8,7 @@ import itertools
 import msgspec
 
 from steelyard.checks.findings import empty_check, failed, passed
-from steelyard.checks.show import names, show
+from steelyard.checks.show import counted, names, show
 from steelyard.checks.states import (
     NoFileError,
     check_path,
@@ -72,7 +72,7 @@ def grade(spec: FilesCheck, given: GraderInput) -> Finding:
         return failed(names(read.problems, joint="; "), evidence)
     if read.open_questions:
         return Undecided(reason=names(read.open_questions, joint="; "), evidence=tuple(evidence))
-    return passed(f"{read.held} of {read.held} files are as stated", evidence)
+    return passed(f"{counted(read.held, 'file')} as stated", evidence)
 
 
 def _note(read: _Read, holds: bool, problem: str, reference: str) -> None:

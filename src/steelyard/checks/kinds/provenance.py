@@ -10,7 +10,7 @@ from steelyard.checks.cells import moment_of
 from steelyard.checks.equality import json_equal
 from steelyard.checks.findings import failed, passed
 from steelyard.checks.numbers import exact, number_text
-from steelyard.checks.show import names, show
+from steelyard.checks.show import counted, names, show
 from steelyard.checks.sources import Sources, dates_in
 from steelyard.model.evidence import agent_calls
 from steelyard.model.state_checks import ProvenanceCheck
@@ -36,7 +36,9 @@ def grade(spec: ProvenanceCheck, given: GraderInput) -> Finding:
     """
     trace = given.trace
     if not trace.fidelity.has_tool_calls:
-        return Undecided(reason="this trace's format cannot hold tool calls, so it cannot show their arguments")
+        return Undecided(
+            reason="this trace's format cannot hold tool calls, so it cannot show their arguments"
+        )
     chosen = {
         step.id
         for step in agent_calls(trace)
@@ -60,10 +62,14 @@ def grade(spec: ProvenanceCheck, given: GraderInput) -> Finding:
     if untraced:
         reason = names([f"{step} {said}" for step, said in untraced], 4, joint="; ")
         gap = gap or ("" if trace.fidelity.complete else "the record is incomplete")
-        return Undecided(reason=f"{reason}; {gap}", evidence=tuple(evidence)) if gap else failed(reason, evidence)
+        return (
+            Undecided(reason=f"{reason}; {gap}", evidence=tuple(evidence))
+            if gap
+            else failed(reason, evidence)
+        )
     if not trace.fidelity.complete and not chosen:
         return Undecided(reason="no such call in what was recorded, but the record is incomplete")
-    return passed(f"{count} argument values of {len(chosen)} calls are traceable", sorted(chosen)[:_CITED])
+    return passed(f"{counted(count, 'value')} of {counted(len(chosen), 'call')}, each traceable", sorted(chosen)[:_CITED])
 
 
 def _at_the_start(given: GraderInput) -> Sources:

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.checks.comparison import differences, said
 from steelyard.checks.findings import failed, passed
-from steelyard.checks.show import show
+from steelyard.checks.show import counted, show
 from steelyard.checks.sqlite import NoSuchNameError, Rows, query_rows
 from steelyard.checks.states import At, folder_of, no_part, part_of, real_place
 from steelyard.errors import GraderError
@@ -81,15 +81,16 @@ def _compared(spec: SqlCheck, found: Rows) -> Finding:
         key=[name for name in spec.key if name in names],
     )
     if unlike:
-        counts = f" ({len(actual)} rows, expected {len(wanted)})" if len(actual) != len(wanted) else ""
+        counts = f" ({counted(len(actual), 'row')}, expected {len(wanted)})" if len(actual) != len(wanted) else ""
         return failed(f"the query{counts}: {said(unlike, 'the result', rows=True)}", _evidence(spec))
-    return passed(f"the query gives the {len(actual)} expected rows", _evidence(spec))
+    return passed(f"the query gives {counted(len(actual), 'row')}, as expected", _evidence(spec))
 
 
 def _names(columns: Sequence[str]) -> list[str]:
     """Names to compare by: the columns', each once."""
     return [
-        name if columns.count(name) == 1 else f"{name} (column {index})" for index, name in enumerate(columns, 1)
+        name if columns.count(name) == 1 else f"{name} (column {index})"
+        for index, name in enumerate(columns, 1)
     ]
 
 
@@ -100,5 +101,6 @@ def _expected_row(row: Any, columns: Sequence[str]) -> Sequence[Any]:
     elif isinstance(row, list | tuple) and len(row) == len(columns):
         return list(row)
     raise GraderError(
-        f"The expected row {show(row)} does not fit the columns of the query, {show(list(columns))}.", code="bad_check"
+        f"The expected row {show(row)} does not fit the columns of the query, {show(list(columns))}.",
+        code="bad_check",
     )

@@ -1,0 +1,85 @@
+"""`steelyard runs`, `show`, `export`, `import`: what was kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from steelyard.cli.environment import Flag
+from steelyard.cli.options import STORE, Output, output_options, refuse_overwriting, show_run, style
+from steelyard.cli.output import say, say_bytes
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, cls=Flag, help="Print the runs as JSON.")
+@STORE
+def runs(as_json: bool, store: str | None) -> None:
+    """List the kept runs with the trend of their primary metric."""
+    import msgspec
+
+    from steelyard import app
+
+    with app.open_store(store, must_exist=True) as opened:
+        found = app.list_runs(opened)
+    if as_json:
+        say_bytes(msgspec.json.encode({"runs": found}))
+    else:
+        say(
+            app.runs_board(
+                found,
+                **style(
+                    Output(as_json=False, quiet=False, no_color=False, full=False, junit=None, markdown=None)
+                ),
+            )
+        )
+
+
+@click.command()
+@click.argument("run", default="latest")
+@click.option("--task", metavar="ID", cls=Flag, help="The verdicts of this task.")
+@click.option("--criterion", metavar="ID", cls=Flag, help="The verdicts of this criterion.")
+@click.option(
+    "--why", is_flag=True, cls=Flag, help="Each verdict that is no pass, with its rule, reason and evidence."
+)
+@STORE
+@output_options
+def show(
+    run: str, task: str | None, criterion: str | None, why: bool, store: str | None, **options: Any
+) -> None:
+    """Show the scoreboard of a kept RUN (default: the latest), or its verdicts."""
+    from steelyard import app
+
+    output = Output(**options)
+    refuse_overwriting((), output)
+    with app.open_store(store, must_exist=True) as opened:
+        kept = app.load_run(opened, run, full=output.full or bool(task or criterion or why))
+    if (task or criterion or why) and not (output.as_json or output.quiet):
+        say(app.verdict_board(kept, task=task, criterion=criterion, why=why, **style(output)))
+    else:
+        show_run(kept, output)
+
+
+@click.command()
+@click.argument("run")
+@click.argument("file")
+@STORE
+def export(run: str, file: str, store: str | None) -> None:
+    """Write a kept RUN to FILE: a bundle (.zip), or Parquet where FILE ends in .parquet."""
+    from steelyard import app
+
+    with app.open_store(store, must_exist=True) as opened:
+        name = app.export_bundle(opened, run, file)
+    say(f"wrote run {name} to {file}")
+
+
+@click.command(name="import")
+@click.argument("file")
+@STORE
+def import_(file: str, store: str | None) -> None:
+    """Add the run of a bundle FILE to the store."""
+    from steelyard import app
+
+    with app.open_store(store) as opened:
+        name = app.import_bundle(opened, file)
+    say(f"imported as run {name}; see it with: steelyard show {name}")

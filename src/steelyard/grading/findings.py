@@ -1,0 +1,119 @@
+"""From what a check found to a verdict, and from what a criterion asks for to what a check is shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeGuard
+
+import msgspec
+
+from steelyard.errors import GraderError
+from steelyard.grading.jsonline import clean
+from steelyard.model.standard import Criterion, Task, View
+from steelyard.model.trace import Step, Trace
+from steelyard.model.verdict import Errored, Finding, Graded, GraderRef, Score, Undecided, Unknown, Verdict
+
+
+def narrow(trace: Trace, view: View | None) -> Trace:
+    """The steps that the view shows. `tools` keeps the calls of these tools with their results, and what is no call."""
+    if view is None:
+        return trace
+    tools = {step.id: step.call.name for step in trace.steps if step.call is not None}
+    steps = [
+        step
+        for step in trace.steps
+        if (not view.kinds or step.kind in view.kinds) and (not view.tools or _is_of(step, tools, view.tools))
+    ]
+    if view.last is not None:
+        steps = steps[len(steps) - min(view.last, len(steps)) :]
+    return msgspec.structs.replace(trace, steps=tuple(steps))
+
+
+def _is_of(step: Step, tools: Mapping[str, str], wanted: Sequence[str]) -> bool:
+    if step.call is not None:
+        return step.call.name in wanted
+    return step.result is None or tools.get(step.result.call_step_id or "") in wanted
+
+
+def extracted_values(row: Graded, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """The values that the criterion asks for, as far as they were read out. GraderError for one of another type."""
+    found = {name: row.extracted[name] for name in wanted if row.extracted.get(name) is not None}
+    for name, value in found.items():
+        if not _fits(value, wanted[name]):
+            message = f"extracted {name} is {_shortly(value)}, and the criterion asks for {wanted[name]}"
+            raise GraderError(message, code="bad_extraction")
+    return found
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind in ("integer", "number") and isinstance(value, bool):
+        return False
+    if kind == "integer":
+        return isinstance(value, int)
+    if kind == "number":
+        return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    if kind == "boolean":
+        return isinstance(value, bool)
+    return isinstance(value, str) if kind in ("text", "string") else True
+
+
+def to_verdict(task: Task, trial: int, criterion: Criterion, finding: Finding, ref: GraderRef) -> Verdict:
+    """The finding as a verdict under the criterion's pass mark."""
+    common: dict[str, Any] = {
+        "task": task.id, "trial": trial, "criterion": criterion.id, "reason": clean(finding.reason),
+        "evidence_refs": tuple(clean(finding.evidence)), "graders": (ref,),
+    }  # fmt: skip
+    if isinstance(finding, Undecided):
+        return Unknown(**common)
+    mark = Fraction(criterion.pass_mark)
+    failed = finding.value < mark
+    score = float(finding.value)
+    if failed and score >= float(mark):  # just below the mark, and nearer to it than to the next number below
+        score = math.nextafter(float(mark), 0.0)
+    tag = (finding.failure_tag or criterion.failure_tag) if failed else None
+    return Graded(**common, score=score, failure_tag=tag)
+
+
+def nonsense(finding: object) -> GraderError:
+    """What a check gave back is no finding, or a value outside 0..1."""
+    return GraderError(f"the check returned {_shortly(finding)}, which is no score in 0..1", code="nonsense")
+
+
+def is_finding(finding: object) -> TypeGuard[Finding]:
+    """Records do not check their own types, and what a check gives back may be anything."""
+    if isinstance(finding, Undecided):
+        return _is_worded(finding.reason, finding.evidence)
+    if not isinstance(finding, Score) or not isinstance(finding.failure_tag, str | None):
+        return False
+    decided = isinstance(finding.value, Fraction) and 0 <= finding.value <= 1
+    return decided and _is_worded(finding.reason, finding.evidence)
+
+
+def _is_worded(reason: object, evidence: object) -> bool:
+    return (
+        isinstance(reason, str)
+        and isinstance(evidence, tuple)
+        and all(isinstance(ref, str) for ref in evidence)
+    )
+
+
+def _shortly(value: object) -> str:
+    try:
+        return repr(value)[:200]
+    except Exception:  # noqa: BLE001 what a check gives back need not be able to show itself
+        return f"a {type(value).__name__}"
+
+
+def said(error: BaseException) -> str:
+    """The message of any exception, even one that cannot show itself."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 an exception need not be able to show itself
+        return "(its message cannot be read)"
+
+
+def errored(task: Task, trial: int, criterion: Criterion, code: str, reason: str) -> Errored:
+    """No verdict, and why."""
+    return Errored(task=task.id, trial=trial, criterion=criterion.id, error=code, reason=clean(reason)[:500])
