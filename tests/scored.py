@@ -36,7 +36,7 @@ def task(name: str, *criteria: Mapping[str, Any], **settings: Any) -> dict[str, 
     return {"id": name, "prompt": f"Do {name}.", "criteria": list(criteria), **settings}
 
 
-def suite(*tasks: Mapping[str, Any], **settings: Any) -> Suite:
+def suite(*tasks: Mapping[str, Any], folder: str = ".", **settings: Any) -> Suite:
     """A suite through the loader; every dimension without a built-in definition is declared."""
     built_in = ("correctness", "authority", "process", "efficiency")
     used = {entry["dimension"] for each in tasks for entry in each["criteria"]}
@@ -49,7 +49,7 @@ def suite(*tasks: Mapping[str, Any], **settings: Any) -> Suite:
         "tasks": list(tasks),
     }
     text = json.dumps({**value, **settings})
-    return parse_suite(text.encode(), name="test.json", format="json", folder=".")
+    return parse_suite(text.encode(), name="test.json", format="json", folder=folder)
 
 
 def graded(task: str, criterion: str, score: Any, trial: int = 1, **more: Any) -> dict[str, Any]:

@@ -234,6 +234,7 @@ def test_an_interrupt_is_130(folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "steelyard", "grade", "capitals.yaml", "slow.jsonl"],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
     )  # fmt: skip
     with open(fifo, "w") as file:  # opens once the other side reads
         file.write(json.dumps(RIGHT[0]) + "\n")

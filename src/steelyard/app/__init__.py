@@ -19,7 +19,14 @@ if TYPE_CHECKING:
         suite_schema,
     )
     from steelyard.app.files import write_row_file, write_whole
-    from steelyard.app.keeping import export_bundle, import_bundle, list_runs, load_run, open_store
+    from steelyard.app.keeping import (
+        export_bundle,
+        fingerprint,
+        import_bundle,
+        list_runs,
+        load_run,
+        open_store,
+    )
     from steelyard.app.reports import (
         changes,
         collect_traces,
@@ -43,6 +50,7 @@ _HOMES = {
     "list_runs": "keeping",
     "import_bundle": "keeping",
     "export_bundle": "keeping",
+    "fingerprint": "keeping",
     "Keep": "facade",
     "Inputs": "facade",
     "Run": "run",
@@ -80,6 +88,7 @@ __all__ = [
     "demo_run",
     "draft",
     "export_bundle",
+    "fingerprint",
     "grade",
     "grade_tau2",
     "import_bundle",

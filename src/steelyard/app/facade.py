@@ -13,6 +13,7 @@ from steelyard.app.files import read_row_file
 from steelyard.app.run import Run
 from steelyard.errors import InputError, NothingEvaluatedError, SteelyardError, UsageError
 from steelyard.grading import Engine, RecordedRows
+from steelyard.grading.engine import Findings
 from steelyard.grading.recorded import lost_notices
 from steelyard.grading.rows import Row
 from steelyard.model.standard import Suite, Task
@@ -91,7 +92,7 @@ def grade(
 
     A task without a trace is an error of its criteria. NothingEvaluatedError when no trace belongs to a chosen task.
     With `keep`, trials are kept as they are graded, and findings of earlier runs are used again where nothing that
-    decided them changed.
+    decided them changed. A store that fails on the way does not end the grading; `Run.problem` says so.
     """
     inputs = Inputs(
         recorded=tuple(recorded), states=states, trust_graders=trust_graders, only=tuple(only), limit=limit
@@ -113,9 +114,11 @@ def grade_inputs(
     from steelyard.app.keeping import Keeper
 
     chosen, selection = select(suite, only=inputs.only, limit=inputs.limit)
-    engine = _engine(suite, chosen, inputs, keep.store if keep else None)
     expected = sum(task.trials or 1 for task in chosen.tasks)
-    keeper = keep and Keeper(keep.store, chosen, planned=expected, options=keep.options, resume=keep.resume)
+    keeper: Keeper | None = None
+    if keep:
+        keeper = Keeper(keep.store, chosen, planned=expected, options=keep.options, resume=keep.resume)
+    engine = _engine(suite, chosen, inputs, keeper)
     rows: list[Row] = []
     for trial in engine.grade_trials(traces):
         rows.extend((trial.row, *trial.verdicts))
@@ -127,16 +130,15 @@ def grade_inputs(
         raise _nothing(chosen, engine)
     notices = (*selection, *engine.notices(), *_about_standard(chosen))
     lost = (*engine.lost, *engine.recorded.lost)
-    name = keeper.name if keeper else ""
-    run = Run(suite=chosen, rows=rows, lost=lost, notices=notices, full=full, name=name, reused=engine.reused)
+    run = Run(suite=chosen, rows=rows, lost=lost, notices=notices, full=full, reused=engine.reused)
     run.notices = (*audit(run), *run.notices)
-    run.__dict__.pop("scores", None)  # the audit may have looked at them
+    run.forget()  # the audit may have looked at the scores
     if keeper:
         keeper.finish(run)
     return run
 
 
-def _engine(everything: Suite, chosen: Suite, inputs: Inputs, cache: Store | None) -> Engine:
+def _engine(everything: Suite, chosen: Suite, inputs: Inputs, cache: Findings | None) -> Engine:
     from steelyard.app.state_hash import StateHasher
     from steelyard.app.states import attach
     from steelyard.checks import Policy, grader_for
@@ -159,6 +161,15 @@ def _engine(everything: Suite, chosen: Suite, inputs: Inputs, cache: Store | Non
     )
 
 
+def _about_rows(suite: Suite, graded_under: set[str]) -> Iterator[ScoreNotice]:
+    for other in sorted(graded_under - {suite.hash}):
+        detail = (
+            f"the rows were graded under the standard {other[:8]}…, not under this one ({suite.hash[:8]}…); where a "
+            "criterion changed, its verdict is stale: grade the traces again"
+        )
+        yield ScoreNotice(code="other_standard", detail=detail)
+
+
 def _about_standard(suite: Suite) -> tuple[ScoreNotice, ...]:
     if not suite.notices:
         return ()
@@ -169,7 +180,7 @@ def _about_standard(suite: Suite) -> tuple[ScoreNotice, ...]:
 def _nothing(suite: Suite, engine: Engine) -> SteelyardError:
     """Unreadable input is not the same as readable input that holds nothing for this suite."""
     if engine.unmatched:
-        names = ", ".join(repr(name) for name in sorted(engine.unmatched)[:5])
+        names = ", ".join(repr(name) if name else "no task" for name in sorted(engine.unmatched)[:5])
         known = ", ".join(repr(task.id) for task in suite.tasks[:5])
         return NothingEvaluatedError(
             f"nothing was evaluated: no trace belongs to a task of {suite.name!r} (traces name {names}; tasks are "
@@ -230,7 +241,8 @@ def _matches(task: Task, pattern: str) -> bool:
 
 def score_rows(suite: Suite, rows: str | Path | Iterable[Row | Quarantined], *, full: bool = False) -> Run:
     """The algebra alone: recorded rows under a standard. InputError when the file cannot be read."""
-    source = read_row_file(rows) if isinstance(rows, str | Path) else rows
+    other: set[str] = set()
+    source = read_row_file(rows, on_standard=other.add) if isinstance(rows, str | Path) else rows
     kept: list[Row] = []
     lost: list[Quarantined] = []
     for row in source:
@@ -240,5 +252,5 @@ def score_rows(suite: Suite, rows: str | Path | Iterable[Row | Quarantined], *, 
             kept.append(row)
     if isinstance(rows, str | Path) and lost and not kept:
         raise InputError(f"{rows} holds no readable row (first: {lost[0].where}: {lost[0].reason})")
-    notices = lost_notices(lost, "rows")
+    notices = [*lost_notices(lost, "rows"), *_about_rows(suite, other)]
     return Run(suite=suite, rows=kept, lost=lost, notices=(*notices, *_about_standard(suite)), full=full)

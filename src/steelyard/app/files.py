@@ -5,13 +5,22 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
 from steelyard.errors import InputError, OutputError
 from steelyard.grading.rows import Row, read_rows, write_row
+from steelyard.model.standard import Suite
+from steelyard.model.table import SuiteRef
 from steelyard.model.trace import Quarantined
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    standard: SuiteRef
+
 
 MOST_LINE = 64 * 1024 * 1024
 """Bytes of one line; a longer one is quarantined."""
@@ -21,14 +30,25 @@ OPEN_STREAM = re.compile(r"/dev/(stdout|stderr|fd/[0-9]{1,4})")
 STREAM_NUMBERS = {"stdout": 1, "stderr": 2}
 
 
-def read_row_file(path: str | Path) -> Iterator[Row | Quarantined]:
-    """Rows of a JSON Lines file. InputError when it cannot be opened; a bad line is quarantined."""
+STANDARD = b'{"standard":'
+"""How the line begins that says under which standard the rows of a file were graded."""
+
+
+def read_row_file(
+    path: str | Path, *, on_standard: Callable[[str], None] = lambda graded_under: None
+) -> Iterator[Row | Quarantined]:
+    """Rows of a JSON Lines file. InputError when it cannot be opened; a bad line is quarantined.
+
+    `on_standard` is told the hash of the standard under which the file says that its rows were graded.
+    """
     name = str(path)
     try:
         with open(path, "rb") as file:
             for where, line in _lines(name, file):
                 if len(line) > MOST_LINE:
                     yield Quarantined(where=where, reason=f"the line is longer than {MOST_LINE >> 20} MiB")
+                elif line.startswith(STANDARD) and (graded_under := _standard_of(line)):
+                    on_standard(graded_under)
                 else:
                     yield from read_rows([(where, line)])
     except OSError as error:
@@ -37,6 +57,13 @@ def read_row_file(path: str | Path) -> Iterator[Row | Quarantined]:
         ) from error
     except ValueError as error:  # a path with a NUL character
         raise InputError(f"cannot read the rows in {name!r}: {error}; check the path") from error
+
+
+def _standard_of(line: bytes) -> str | None:
+    try:
+        return msgspec.json.decode(line, type=_Header).standard.hash
+    except msgspec.DecodeError:
+        return None
 
 
 def _lines(name: str, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
@@ -49,9 +76,18 @@ def _lines(name: str, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
             line = file.readline(MOST_LINE + 1)
 
 
-def write_row_file(path: str | Path, rows: Iterable[Row | Quarantined]) -> None:
-    """Write rows as JSON Lines. OutputError when the place cannot be written; an older file then stays as it was."""
-    write_whole(path, b"".join(write_row(row) + b"\n" for row in rows))
+def write_row_file(
+    path: str | Path, rows: Iterable[Row | Quarantined], *, suite: Suite | None = None
+) -> None:
+    """Write rows as JSON Lines, after a line that names the standard they were graded under.
+
+    OutputError when the place cannot be written; an older file then stays as it was.
+    """
+    header = b""
+    if suite is not None:
+        named = SuiteRef(name=suite.name, version=suite.version, owner=suite.owner, hash=suite.hash)
+        header = msgspec.json.encode(_Header(standard=named)) + b"\n"
+    write_whole(path, header + b"".join(write_row(row) + b"\n" for row in rows))
 
 
 def write_whole(path: str | Path, data: bytes) -> None:

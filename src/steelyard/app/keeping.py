@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from steelyard.app.run import Run
-from steelyard.errors import UsageError
+from steelyard.errors import InputError, StoreError, UsageError
 from steelyard.grading.engine import GradedTrial
 from steelyard.model.standard import Suite
 from steelyard.model.verdict import TrialRow, Verdict
-from steelyard.ports.store import RunSummary, Store
+from steelyard.ports.store import GradingRef, Payload, RunSummary, Store
 
 DEFAULT_STORE = ".steelyard/store.db"
 
@@ -42,40 +44,92 @@ def open_store(url: str | None = None, *, must_exist: bool = False) -> Iterator[
 class Keeper:
     """Keeps one grading. With `resume`, the unfinished grading of the same standard and inputs goes on.
 
-    Trials that are kept already are written again only where something came out differently (a further attempt).
+    A grading begins with its first trial. Trials that are kept already are written again only where something came
+    out differently (a further attempt). A store that fails on the way does not end the grading: `problem` says why
+    nothing more of it is kept or found.
     """
 
     def __init__(
         self, store: Store, suite: Suite, *, planned: int | None, options: Mapping[str, Any], resume: bool
     ) -> None:
         self.store = store
-        self.grading = store.unfinished(suite.hash, options) if resume else None
+        self.suite = suite
+        self.planned = planned
+        self.options = options
+        self.problem: StoreError | None = None
+        self.grading: GradingRef | None = store.unfinished(suite.hash, options) if resume else None
         self.resumed = self.grading is not None
-        self.kept: dict[tuple[str, int], tuple[TrialRow, dict[str, Verdict]]] = {}
-        if self.grading is None:
-            self.grading = store.begin(suite, planned=planned, options=options)
-        else:
-            self.kept = _by_trial(store.load(self.grading.name).rows)
+        self.kept = _by_trial(store.load(self.grading.name).rows) if self.grading else {}
 
     @property
     def name(self) -> str:
-        """What people type to see this run again."""
-        assert self.grading is not None
-        return self.grading.name
+        """What people type to see this run again; empty before its first trial."""
+        return self.grading.name if self.grading else ""
+
+    def find(self, key: bytes) -> Payload | None:
+        """What an earlier run found under this key."""
+        found: Payload | None = None
+        with self._noticing():
+            found = None if self.problem else self.store.find(key)
+        return found
 
     def keep(self, trial: GradedTrial) -> None:
         """Write one trial, all of it or nothing."""
-        assert self.grading is not None
         held = self.kept.get((trial.row.task, trial.row.trial))
-        if held == (trial.row, {verdict.criterion: verdict for verdict in trial.verdicts}):
+        if self.problem or held == (trial.row, {verdict.criterion: verdict for verdict in trial.verdicts}):
             return
-        self.store.put_trial(self.grading, trial.row, trial.verdicts, trial.keys, trial.payloads)
+        with self._noticing():
+            self.store.put_trial(self._begun(), trial.row, trial.verdicts, trial.keys, trial.payloads)
 
     def finish(self, run: Run) -> None:
-        """Mark the grading done, with the headline that the list of runs shows."""
-        assert self.grading is not None
-        table = run.scores
-        self.store.finish(self.grading, run.lost, run.notices, primary=table.bar, decision=table.decision)
+        """Mark the grading done, with the headline that the list of runs shows.
+
+        A resumed run then shows its trials as they are kept, with their earlier attempts.
+        """
+        with self._noticing():
+            if self.problem is None:
+                table = run.scores
+                self.store.finish(
+                    self._begun(), run.lost, run.notices, primary=table.bar, decision=table.decision
+                )
+                if self.resumed:
+                    run.rows = self.store.load(self.name).rows
+        run.name, run.problem = self.name, str(self.problem or "")
+        run.forget()
+
+    def _begun(self) -> GradingRef:
+        if self.grading is None:
+            self.grading = self.store.begin(self.suite, planned=self.planned, options=self.options)
+        return self.grading
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError as error:
+            self.problem = error
+
+
+def fingerprint(traces: Sequence[str], states: str | None = None) -> str:
+    """Tells inputs of the same names apart: a hash of what the trace files hold, and of how the states look.
+
+    Files of states count by name, size and time. InputError and NothingEvaluatedError as for reading the traces.
+    """
+    from steelyard import importers
+
+    digest = hashlib.sha256()
+    for name in importers.find_files(traces):
+        path = Path(name)
+        if path.is_file():  # a pipe can be read only once
+            with suppress(OSError), path.open("rb") as file:  # who reads it for grading says what is wrong
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    for folder, names, files in os.walk(states or os.devnull):
+        names.sort()
+        for path in (Path(folder, name) for name in sorted(files)):
+            with suppress(OSError):
+                found = path.lstat()
+                digest.update(f"{os.fsencode(path)!r} {found.st_size} {found.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def _by_trial(
@@ -117,4 +171,11 @@ def import_bundle(store: Store, file: str | Path) -> str:
     """Add the run of a bundle to the store and return its name here. Its scores are those that it was exported with."""
     from steelyard import store as room
 
-    return room.import_run(store, file)
+    return room.import_run(store, file, accept=_accept)
+
+
+def _accept(suite: Suite) -> None:
+    from steelyard.standards import suite_hash
+
+    if suite_hash(suite) != suite.hash:
+        raise InputError("the bundle's standard is not the one that its hash names; ask for the bundle again")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ class Run:
     `lost` are records that could not be read: with any of them a run is INCOMPLETE at best, since what they held
     could have failed. `notices` are about the traces and rows; those about scoring are added in `scores`. `name` is
     what a kept run is called; `unfinished` one that was begun and broken off; `reused` counts findings that were
-    taken from earlier runs.
+    taken from earlier runs; `problem` says why the run could not be kept.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Run:
         self.name = name
         self.unfinished = unfinished
         self.reused = reused
+        self.problem = ""
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -62,7 +63,23 @@ class Run:
 
         table = score(self.suite, self.rows, detail=self.full or len(self.rows) <= MOST_DETAIL)
         named = msgspec.structs.replace(table, run=self.name, grading=self.name)
-        return _with_losses(_unfinished(named) if self.unfinished else named, self.lost, self.notices)
+        notices = (*self._about_keeping(), *self.notices)
+        return _with_losses(_unfinished(named) if self.unfinished else named, self.lost, notices)
+
+    def _about_keeping(self) -> Iterator[ScoreNotice]:
+        if self.problem:
+            yield ScoreNotice(code="not_kept", detail=f"this run was not kept to its end: {self.problem}")
+        retried = [verdict for verdict in self.verdicts if len(verdict.attempts) > 1]
+        if retried:
+            first = f"{retried[0].task}#{retried[0].trial}/{retried[0].criterion}"
+            several = f"{len(retried)} verdicts are" if len(retried) > 1 else "1 verdict is"
+            tasks = f"{len({verdict.task for verdict in retried})} of the tasks"
+            detail = f"{several} that of a later attempt, in {tasks} (first: {first}); each trial counts once"
+            yield ScoreNotice(code="retried", detail=detail)
+
+    def forget(self) -> None:
+        """Compute the scores again when they are next asked for."""
+        self.__dict__.pop("scores", None)
 
     def what_if(self, changes: Sequence[Change]) -> Run:
         """The run as it would be; nothing is written to the record. UsageError where a change cannot be meant."""

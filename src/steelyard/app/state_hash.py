@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from steelyard.errors import GraderError
 from steelyard.model.trace import EndState
+
+_BESIDE_A_DATABASE = ("", "-wal", "-journal")
 
 
 class StateHasher:
@@ -19,50 +21,66 @@ class StateHasher:
         self._known: dict[int, tuple[EndState, str]] = {}
 
     def __call__(self, state: EndState) -> str:
-        """Hash of names and contents of files, of the database file, and of the JSON. GraderError when unreadable."""
+        """Hash of names and contents of files, of the database file, and of the JSON; never raises.
+
+        What cannot be read is part of the content too: the check that needs it says so.
+        """
         held = self._known.get(id(state))
         if held is not None and held[0] is state:
             return held[1]
         digest = hashlib.sha256()
-        try:
-            if state.files is not None:
-                _add_folder(digest, Path(state.files))
-            if state.sqlite is not None:
-                _add_file(digest, Path(state.sqlite))
-                _add_file(digest, Path(state.sqlite + "-wal"), optional=True)
-        except OSError as error:
-            message = f"the end state cannot be read: {error.strerror or error} ({error.filename})"
-            raise GraderError(message, code="bad_state") from error
-        digest.update(msgspec.json.encode(state.json, order="deterministic"))
-        digest.update(
-            repr((state.files is None, state.sqlite is None, sorted(state.faults.items()))).encode()
-        )
+        if state.files is not None:
+            _add_folder(digest, Path(state.files))
+        if state.sqlite is not None:
+            for ending in _BESIDE_A_DATABASE:
+                _add_file(digest, Path(state.sqlite + ending))
+        _add(digest, _canonical(state.json))
+        _add(digest, repr((state.files is None, state.sqlite is None, sorted(state.faults.items()))).encode())
         found = digest.hexdigest()
         self._known = {id(state): (state, found), **dict(list(self._known.items())[-3:])}
         return found
 
 
+def _add(digest: hashlib._Hash, *fields: bytes) -> None:
+    """Fields with their lengths, so that no two lists of fields look the same in a row."""
+    for field in fields:
+        digest.update(len(field).to_bytes(8, "big") + field)
+
+
+def _canonical(value: Any) -> bytes:
+    """Bytes that tell any two JSON values apart, whatever their texts and numbers hold."""
+    try:
+        encoded: bytes = msgspec.json.encode(value, order="deterministic")
+    except (ValueError, OverflowError, RecursionError):
+        return repr(value).encode("utf-8", "backslashreplace")
+    return encoded
+
+
 def _add_folder(digest: hashlib._Hash, root: Path) -> None:
-    """Every file below, by relative name; a link is hashed as what it says, never followed."""
-    for folder, names, files in os.walk(root, onerror=_raise):
+    """Every folder and file below, by relative name; a link is hashed as what it says, never followed."""
+
+    def unreadable(error: OSError) -> None:
+        _add(digest, b"unreadable", str(error.errno).encode())
+
+    for folder, names, files in os.walk(root, onerror=unreadable):
         names.sort()
-        for name in sorted(files):
+        for name in sorted({*names, *files}):
             path = Path(folder, name)
-            digest.update(os.fsencode(path.relative_to(root)) + b"\0")
+            _add(digest, os.fsencode(path.relative_to(root)))
             if path.is_symlink():
-                digest.update(b"link " + os.fsencode(os.readlink(path)))
-            elif path.is_file():
-                _add_file(digest, path)
+                _add(digest, b"link", os.fsencode(os.readlink(path)))
+            elif path.is_dir():
+                _add(digest, b"folder")
             else:
-                digest.update(b"special")
+                _add_file(digest, path)
 
 
-def _raise(error: OSError) -> None:
-    raise error
-
-
-def _add_file(digest: hashlib._Hash, path: Path, *, optional: bool = False) -> None:
-    if optional and not path.exists():
-        return
-    with open(path, "rb") as file:
-        digest.update(hashlib.file_digest(file, "sha256").digest())
+def _add_file(digest: hashlib._Hash, path: Path) -> None:
+    try:
+        if not path.is_file():  # a pipe would wait for ever
+            _add(digest, b"no file")
+            return
+        with open(path, "rb") as file:
+            _add(digest, hashlib.file_digest(file, "sha256").digest())
+    except OSError as error:
+        _add(digest, b"unreadable", str(error.errno).encode())

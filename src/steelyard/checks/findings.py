@@ -35,9 +35,8 @@ def missing(absent: Absent, *, proposal: bool = False) -> Finding:
     """
     if absent.undecided:
         return Undecided(reason=absent.reason)
-    return failed(
-        absent.reason, tag=NO_PROPOSAL if proposal and absent.source in ("call", "extracted") else None
-    )
+    nothing = proposal and not absent.unreadable and absent.source in ("call", "extracted")
+    return failed(absent.reason, tag=NO_PROPOSAL if nothing else None)
 
 
 def empty_check(what: str) -> GraderError:

@@ -56,6 +56,8 @@ class Absent(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     source: Source
     undecided: bool = False
+    unreadable: bool = False
+    """Something was given, and cannot be read."""
 
 
 def select(of: str, given: GraderInput) -> Found | Absent:
@@ -181,7 +183,8 @@ def _call(selector: Selector, trace: Trace) -> Found | Absent:
     if step is None or step.call is None:
         return _no_call(selector, trace, drafts=len(attempted) - len(released))
     if step.call.args_error is not None:
-        return Absent(reason=f"{step.id} {selector.name}: its arguments are not JSON", source="call")
+        reason = f"{step.id} {selector.name}: its arguments are not JSON"
+        return Absent(reason=reason, source="call", unreadable=True)
     try:
         value = follow(step.call.args, selector.pointer)
     except LookupError:

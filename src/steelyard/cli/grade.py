@@ -13,10 +13,14 @@ import msgspec
 from steelyard.cli.environment import Flag
 from steelyard.cli.options import ROWS, STORE, Output, output_options, refuse_overwriting, show_run
 from steelyard.cli.progress import progress
-from steelyard.errors import UsageError
+from steelyard.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from steelyard.app import Keep, Run
+
+
+INPUTS = ("recorded", "only", "limit", "gates", "states", "trust_graders")
+OWN = (*INPUTS, "trust_python", "resume", "store", "no_store")
 
 
 @click.command()
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
     "--trust-graders",
     is_flag=True,
     cls=Flag,
-    help="Let python checks run as plain Python, without a sandbox.",
+    help="Let python checks run without a sandbox.",
 )
 @click.option(
     "--resume", is_flag=True, cls=Flag, help="Go on with the unfinished run of the same suite and inputs."
@@ -68,27 +72,24 @@ def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **opti
     TRACES are files, folders or globs; their format is detected. SUITE is a suite file, or `tau2` to take the
     standard out of a tau2 or tau-bench result file itself.
     """
-    names = (
-        "recorded",
-        "only",
-        "limit",
-        "gates",
-        "trust_python",
-        "states",
-        "trust_graders",
-        "resume",
-        "store",
-        "no_store",
-    )
-    chosen = {name: options.pop(name) for name in names}
+    chosen = {name: options.pop(name) for name in OWN}
     output = Output(**options)
     refuse_overwriting((suite, *traces, *chosen["recorded"]), output)
-    with progress(quiet=output.quiet) as update, _keep(suite, traces, chosen) as keep:
-        run = _run(suite, traces, chosen, output, update, keep)
+    run: Run | None = None
+    try:
+        with progress(quiet=output.quiet) as update, _keep(suite, traces, chosen) as keep:
+            run = _run(suite, traces, chosen, output, update, keep)
+    except StoreError as error:
+        if run is None:
+            raise
+        run.problem = run.problem or str(error)
+        run.forget()
     show_run(run, output)
+    if run.problem:  # what was graded is told all the same
+        raise StoreError(f"this run was not kept to its end: {run.problem}")
     if run.name and not output.quiet:
         reused = f", {run.reused} verdicts used again" if run.reused else ""
-        click.echo(f"kept as run {run.name}{reused}", err=True)
+        click.echo(f"kept as run {run.name}{reused}; `steelyard show --why` has every reason whole", err=True)
     context.exit(run.scores.exit_code)
 
 
@@ -101,8 +102,8 @@ def _keep(suite: str, traces: tuple[str, ...], chosen: dict[str, Any]) -> Iterat
             raise UsageError("--resume needs the store; leave --no-store out")
         yield None
         return
-    inputs = ("recorded", "only", "limit", "gates", "states", "trust_graders")
-    options = {name: chosen[name] for name in inputs} | {"suite": suite, "traces": traces}
+    options = {name: chosen[name] for name in INPUTS} | {"suite": suite, "traces": traces}
+    options["content"] = app.fingerprint(traces, chosen["states"])
     with app.open_store(chosen["store"]) as store:
         yield app.Keep(store=store, options=msgspec.to_builtins(options), resume=chosen["resume"])
 
@@ -127,9 +128,7 @@ def _run(
     if suite == "tau2" and not Path(suite).exists():
         return app.grade_tau2(traces, gates=chosen["gates"], **common)
     if chosen["gates"]:
-        raise UsageError(
-            "--gate works with `grade tau2`; in a suite file write `gate: true`, or ask `steelyard whatif`"
-        )
+        raise UsageError("--gate works with `grade tau2`; in a suite file write `gate: true`, or ask whatif")
     return app.grade(
         app.load_suite(suite, trust_python=chosen["trust_python"]), app.read_traces(traces),
         recorded=chosen["recorded"], states=chosen["states"], trust_graders=chosen["trust_graders"], **common,

@@ -69,7 +69,7 @@ def write_reports(run: Run, output: Output) -> None:
     from steelyard import app
 
     if output.out:
-        app.write_row_file(output.out, (*run.rows, *run.lost))
+        app.write_row_file(output.out, (*run.rows, *run.lost), suite=run.suite)
     if output.junit:
         app.write_whole(output.junit, app.junit_report(run).encode())
     if output.markdown:
@@ -87,13 +87,15 @@ def show_run(run: Run, output: Output) -> None:
         say(app.scoreboard(run, **style(output)))
 
 
-def style(output: Output) -> dict[str, Any]:
+def style(output: Output | None = None, *, no_color: bool = False) -> dict[str, Any]:
     """Width, colour and character set of this terminal; 80 columns where there is none."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
     columns = os.get_terminal_size().columns if terminal else 80
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower()
     return {
         "width": max(60, min(columns or 80, 100)) if terminal else 80,
-        "color": terminal and not output.no_color and not os.environ.get("NO_COLOR"),
+        "color": terminal
+        and not (no_color or (output and output.no_color))
+        and not os.environ.get("NO_COLOR"),
         "unicode": encoding.replace("-", "") == "utf8",
     }

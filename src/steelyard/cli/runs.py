@@ -25,14 +25,7 @@ def runs(as_json: bool, store: str | None) -> None:
     if as_json:
         say_bytes(msgspec.json.encode({"runs": found}))
     else:
-        say(
-            app.runs_board(
-                found,
-                **style(
-                    Output(as_json=False, quiet=False, no_color=False, full=False, junit=None, markdown=None)
-                ),
-            )
-        )
+        say(app.runs_board(found, **style()))
 
 
 @click.command()

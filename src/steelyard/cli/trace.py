@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import Output, style
+from steelyard.cli.options import style
 from steelyard.cli.output import say, say_bytes
 
 FEW = 3
@@ -31,5 +31,4 @@ def trace(
     if as_json:
         say_bytes(app.trace_json(found, lost))
         return
-    output = Output(as_json=False, quiet=False, no_color=no_color, full=full, junit=None, markdown=None)
-    say(app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(output)))
+    say(app.trace_board(found, lost, steps=full or len(found) <= FEW, full=full, **style(no_color=no_color)))

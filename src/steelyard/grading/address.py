@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -19,7 +20,22 @@ from steelyard.model.standard import Criterion, Task
 from steelyard.model.trace import EndState, Step, Trace
 from steelyard.ports.grader import Grader, GraderInput
 
-_encode = msgspec.json.Encoder(order="deterministic", decimal_format="string", enc_hook=str).encode
+_BUILTIN = (bytes, Decimal)
+
+
+def spelt(value: Any) -> bytes:
+    """Text that differs wherever values differ in content or type: 1, 1.0, "1", true, NaN and null are six things.
+
+    JSON would not do: it writes NaN as null, and has no halves of characters. TypeError, ValueError or RecursionError
+    for what cannot be written (keys that cannot be sorted, integers of thousands of digits, absurd depth).
+    """
+    plain = msgspec.to_builtins(value, builtin_types=_BUILTIN, order="deterministic", enc_hook=_shown)
+    return repr(plain).encode("utf-8", "backslashreplace")
+
+
+def _shown(value: Any) -> Any:
+    return [type(value).__name__, repr(value)]
+
 
 StateHash = Callable[[EndState], str]
 """Content hash of an end state; reading files and databases is not for this room."""
@@ -40,7 +56,7 @@ class Addressing:
         narrowed = given.trace is not self.trace
         digest = hashlib.sha256()
         head = (grader.kind, grader.version, spec, criterion.rule, criterion.view, self.trace.fidelity)
-        digest.update(_encode(head))
+        digest.update(hashlib.sha256(spelt(head)).digest())
         for aspect in sorted(grader.reads(spec)):
             content = (
                 self._content(aspect, given)
@@ -70,7 +86,7 @@ class Addressing:
                 if scheme == "fact"
                 else _READERS[scheme](given.trace, name if colon else None)
             )
-        return hashlib.sha256(_encode(value)).digest()
+        return hashlib.sha256(spelt(value)).digest()
 
 
 def _answer(trace: Trace, name: str | None) -> Any:
@@ -98,7 +114,7 @@ def _calls(trace: Trace, name: str | None) -> Any:
     return [
         (
             step.id, step.turn, step.role, step.agent_id, step.visibility.kind, step.call.name, step.call.args,
-            step.call.args_error and step.call.args_raw, step.call.executed,
+            step.call.args_error, step.call.args_raw if step.call.args_error else None, step.call.executed,
         )
         for step in agent_calls(trace, by="any")
         if step.call is not None and name in (None, step.call.name)
@@ -114,14 +130,14 @@ def _results(trace: Trace, name: str | None) -> Any:
             paired[step.id].id for step in calls if step.id in paired and step.call and step.call.name == name
         }
     return [
-        (step.id, step.alias, step.result.call_step_id, step.result.outcome, step.result.value, step.text)
+        (step.id, step.alias, step.visibility.kind, step.result, step.text)
         for step in trace.steps
         if step.result is not None and (wanted is None or step.id in wanted)
     ]
 
 
 def _steps(trace: Trace, name: str | None) -> Any:
-    return [_plain(step) for step in trace.steps]
+    return [_plain(step) for step in trace.steps], [(agent.id, agent.instructions) for agent in trace.agents]
 
 
 def _plain(step: Step) -> Any:
@@ -133,8 +149,12 @@ def _plain(step: Step) -> Any:
 
 def _measurements(trace: Trace, name: str | None) -> Any:
     timed = [
-        (step.started_at, step.ended_at, step.clock, step.usage, step.turn, step.role) for step in trace.steps
-    ]
+        (
+            step.id, step.turn, step.role, step.visibility.kind, step.started_at, step.ended_at, step.clock,
+            step.usage,
+        )
+        for step in trace.steps
+    ]  # fmt: skip
     return trace.measurements, trace.usage, timed, len(agent_calls(trace))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Protocol
 
 import msgspec
 
-from steelyard.errors import GraderError, InputError
+from steelyard.errors import GraderError, InputError, StoreError
 from steelyard.grading.address import Addressing, StateHash
 from steelyard.grading.deadline import call_within
 from steelyard.grading.findings import (
@@ -33,6 +34,8 @@ from steelyard.model.verdict import Graded, GraderRef, TrialRow, Verdict
 from steelyard.ports.grader import Grader, GraderInput
 from steelyard.ports.store import Payload, payload_of
 
+UNNUMBERED = -1
+"""The trial of a trace whose number is not known yet; no recorded verdict and no state folder belongs to it."""
 CHECK_SECONDS = 10.0
 """Time limit of one check on one trial."""
 
@@ -99,6 +102,8 @@ class Engine:
         self.graded_traces = 0
         self.reused = 0
         self.unmatched: Counter[str] = Counter()
+        self.first_seen: dict[str, str] = {}
+        self.renumbered: list[str] = []
         self.told: dict[str, list[str]] = {}
 
     def grade(self, traces: Iterable[Trace | Quarantined]) -> Iterator[Row]:
@@ -109,20 +114,35 @@ class Engine:
 
     def grade_trials(self, traces: Iterable[Trace | Quarantined]) -> Iterator[GradedTrial]:
         """Trials in the order of the traces, each with the verdict of every criterion of its task."""
+        waiting: list[tuple[Task, Trace, GradedTrial]] = []
         for trace in traces:
             if isinstance(trace, Quarantined):
                 self.lost.append(trace)
                 continue
             task = self.matcher.task_of(trace)
             if task is None:
-                self.unmatched[trace.task_id if trace.task_id is not None else "(no task id)"] += 1
+                self._unmatched(trace)
             elif task.id not in self.left_out:
                 trial = self.matcher.trial_of(task, trace)
-                attached = self.attach(trace, task.id, trial) if self.attach else trace
-                yield self._grade_trace(task, trial, attached)
+                if trial is None:
+                    waiting.append((task, trace, self._grade_trace(task, UNNUMBERED, trace)))
+                else:
+                    yield self._grade_trace(task, trial, trace)
+        for task, trace, graded in waiting:
+            number = self.matcher.free(task)
+            stated = f"{_where(trace)} states {task.id}#{trace.trial}, which is taken"
+            self.renumbered.append(f"{stated}, and counts as {task.id}#{number}")
+            yield _numbered(graded, number)
+
+    def _unmatched(self, trace: Trace) -> None:
+        name = trace.task_id if trace.task_id is not None else ""
+        self.unmatched[name] += 1
+        self.first_seen.setdefault(name, _where(trace))
 
     def _grade_trace(self, task: Task, trial: int, trace: Trace) -> GradedTrial:
         self.graded_traces += 1
+        if self.attach and trial != UNNUMBERED:
+            trace = self.attach(trace, task.id, trial)
         for notice in trace.notices:
             self._tell(notice.code, task, trial, notice.detail)
         ended_by = trace.outcome.ended_by
@@ -148,6 +168,8 @@ class Engine:
             return self._checked(task, trial, criterion, addressing)
         except GraderError as error:
             return _Answered(verdict=errored(task, trial, criterion, error.code, str(error)))
+        except StoreError:  # not this criterion's fault
+            raise
         except InputError as error:
             return _Answered(verdict=errored(task, trial, criterion, "unreadable_rows", str(error)))
         except (Exception, SystemExit) as error:  # noqa: BLE001 the edge: an error of this criterion alone
@@ -184,8 +206,8 @@ class Engine:
         shown = narrow(addressing.trace, criterion.view)
         given = GraderInput(task=task, criterion=criterion, trace=shown, extracted=extracted)
         ref = GraderRef(kind=f"check:{grader.kind}", version=grader.version)
-        key = None if self.cache is None else addressing.key(grader, criterion, given)
-        payload = None if self.cache is None or key is None else self.cache.find(key)
+        key = self._key(addressing, grader, criterion, given)
+        payload = self._known(key, addressing.trace, task)
         if payload is not None:
             self.reused += 1
             finding = payload.finding
@@ -197,8 +219,27 @@ class Engine:
             payload = None if key is None else payload_of(finding, graders=(ref,))
         return _Answered(verdict=to_verdict(task, trial, criterion, finding, ref), key=key, payload=payload)
 
+    def _key(
+        self, addressing: Addressing, grader: Grader, criterion: Criterion, given: GraderInput
+    ) -> bytes | None:
+        """None where nothing is kept, and for what cannot be addressed: that is graded anew, store or not."""
+        if self.cache is None:
+            return None
+        try:
+            return addressing.key(grader, criterion, given)
+        except Exception:  # noqa: BLE001 an unreadable state, absurd depth: the check itself says what is wrong
+            return None
+
+    def _known(self, key: bytes | None, trace: Trace, task: Task) -> Payload | None:
+        """What an earlier run found. Not where it cites anything that this trial does not hold."""
+        payload = None if self.cache is None or key is None else self.cache.find(key)
+        if payload is None or any(resolve(ref, trace, task) is None for ref in payload.evidence_refs):
+            return None
+        return payload
+
     def _tell(self, code: str, task: Task, trial: int, detail: str) -> None:
-        self.told.setdefault(code, []).append(f"{task.id}#{trial}: {detail}")
+        which = task.id if trial == UNNUMBERED else f"{task.id}#{trial}"
+        self.told.setdefault(code, []).append(f"{which}: {detail}")
 
     def _tell_empty_passes(self, task: Task, trial: int, trace: Trace, verdicts: Sequence[Verdict]) -> None:
         """A rule or call check that passes a complete record with no call at all is a pass worth a second look."""
@@ -211,21 +252,41 @@ class Engine:
 
     def notices(self) -> tuple[ScoreNotice, ...]:
         """What the reader should know about the traces themselves."""
-        found = lost_notices(self.lost, "records")
-        for name, count in sorted(self.unmatched.items())[:MOST_NAMED]:
-            detail = f"{count} trace(s) of task {name!r} match no task of the standard; they are not graded"
-            found.append(ScoreNotice(code="unmatched_trace", detail=detail))
-        if len(self.unmatched) > MOST_NAMED:
-            detail = f"and {len(self.unmatched) - MOST_NAMED} more task ids"
-            found.append(ScoreNotice(code="unmatched_trace", detail=detail))
-        if self.matcher.renumbered:
-            repeated = f"{self.matcher.renumbered} traces repeat a trial number of their task"
-            detail = f"{repeated} and were given the next free one"
+        found = [*lost_notices(self.lost, "records"), *self._unmatched_notices()]
+        if self.renumbered:
+            more = f" (and {len(self.renumbered) - 1} more)" if len(self.renumbered) > 1 else ""
+            detail = f"{self.renumbered[0]}; a recording that was given twice counts twice{more}"
             found.append(ScoreNotice(code="renumbered_trials", detail=detail))
         for code, details in sorted(self.told.items()):
             more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
             found.append(ScoreNotice(code=code, detail=details[0] + more))
         return (*found, *self.recorded.notices())
+
+    def _unmatched_notices(self) -> Iterator[ScoreNotice]:
+        ids = [task.id for task in self.suite.tasks]
+        for name, count in sorted(self.unmatched.items())[:MOST_NAMED]:
+            several = f"{count} traces" if count > 1 else "1 trace"
+            close = get_close_matches(name, ids, n=1) if name else []
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            whose = f"name the task {name!r}, which" if name else "name no task, and their first user message"
+            detail = (
+                f"{several} (first: {self.first_seen[name]}) {whose} is not in the standard; not graded{hint}"
+            )
+            yield ScoreNotice(code="unmatched_trace", detail=detail)
+        if len(self.unmatched) > MOST_NAMED:
+            detail = f"and {len(self.unmatched) - MOST_NAMED} more task ids"
+            yield ScoreNotice(code="unmatched_trace", detail=detail)
+
+
+def _where(trace: Trace) -> str:
+    file = trace.source.file or trace.id
+    return f"{file} {trace.source.locator}".strip()
+
+
+def _numbered(graded: GradedTrial, number: int) -> GradedTrial:
+    replace = msgspec.structs.replace
+    verdicts = tuple(replace(verdict, trial=number) for verdict in graded.verdicts)
+    return replace(graded, row=replace(graded.row, trial=number), verdicts=verdicts)
 
 
 def _is_recorded(criterion: Criterion) -> bool:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 MOST_DEPTH = 200
@@ -13,6 +14,11 @@ MOST_DEPTH = 200
 
 MOST_DIGITS = 400
 """A whole number with more digits is kept as text; none that a row may hold is nearly as long."""
+
+LONG_NUMBER = 19
+"""Characters from which a decimal may say more than its float does."""
+SHORT_DIGITS = 15
+"""Significant digits up to which floats tell decimals apart; pass marks and bars have no more."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -33,7 +39,12 @@ class JsonLine:
         self.repeated: frozenset[str] = frozenset()
         self.repeated_inside: str | None = None
         try:
-            value = json.loads(line.decode("utf-8-sig"), object_pairs_hook=self._object, parse_int=_integer)
+            value = json.loads(
+                line.decode("utf-8-sig"),
+                object_pairs_hook=self._object,
+                parse_int=_integer,
+                parse_float=_number,
+            )
         except RecursionError:
             raise UnreadableLineError("nested too deep") from None
         except ValueError as problem:
@@ -56,6 +67,17 @@ class JsonLine:
 
 def _integer(digits: str) -> int | str:
     return int(digits) if len(digits) <= MOST_DIGITS else digits
+
+
+def _number(text: str) -> float:
+    """The float of a decimal, on the same side of every short decimal (a bound, a pass mark) as what was written."""
+    value = float(text)
+    if len(text) < LONG_NUMBER or not math.isfinite(value):
+        return value
+    written, short = Decimal(text), Decimal(repr(value))
+    if written == short or len(short.as_tuple().digits) > SHORT_DIGITS:
+        return value
+    return math.nextafter(value, math.inf if written > short else -math.inf)
 
 
 def _too_deep(value: Any) -> bool:

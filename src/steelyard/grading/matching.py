@@ -11,8 +11,9 @@ from steelyard.model.trace import Trace
 class Matcher:
     """Gives each trace its task (by id, else by its prompt) and a trial number of its own.
 
-    Trials are counted from 1 in the order of arrival where the trace does not say; a number that is taken already
-    (two files that both say trial 0) is replaced by the next free one, and `renumbered` counts it.
+    Trials are counted from 1 in the order of arrival where the trace does not say. A trace that states a number which
+    is taken already (two files that both say trial 0) has to wait: only when all are read is it known which numbers
+    are free, so that it never takes one that a later trace states.
     """
 
     def __init__(self, tasks: Iterable[Task]) -> None:
@@ -23,7 +24,6 @@ class Matcher:
         self.by_prompt = {prompt: tasks[0] for prompt, tasks in prompts.items() if prompt and len(tasks) == 1}
         self.taken: dict[str, set[int]] = {}
         self.next_free: dict[str, int] = {}
-        self.renumbered = 0
 
     def task_of(self, trace: Trace) -> Task | None:
         """The task, or None when neither id nor first user message fits one. An id that fits none is not guessed at."""
@@ -32,20 +32,22 @@ class Matcher:
         first = next((step for step in trace.steps if step.kind == "user"), None)
         return self.by_prompt.get(first.text.strip()) if first else None
 
-    def trial_of(self, task: Task, trace: Trace) -> int:
-        """The trial number: the trace's own where it is free."""
+    def trial_of(self, task: Task, trace: Trace) -> int | None:
+        """The trial number, or None when the trace states one that is taken: ask `free` when all traces are read."""
         taken = self.taken.setdefault(task.id, set())
-        number = trace.trial if trace.trial is not None else len(taken) + 1
-        if number in taken:
-            self.renumbered += trace.trial is not None
-            number = self._free(task, taken)
-        taken.add(number)
-        return number
+        if trace.trial is None:
+            return self.free(task)
+        if trace.trial in taken:
+            return None
+        taken.add(trace.trial)
+        return trace.trial
 
-    def _free(self, task: Task, taken: set[int]) -> int:
-        """The smallest free number from 1. It never falls, since no number is given back."""
+    def free(self, task: Task) -> int:
+        """Take the smallest free number from 1. It never falls, since no number is given back."""
+        taken = self.taken.setdefault(task.id, set())
         number = self.next_free.get(task.id, 1)
         while number in taken:
             number += 1
         self.next_free[task.id] = number
+        taken.add(number)
         return number

@@ -7,12 +7,13 @@ but not validly how it came out, is an error of that criterion. Neither is ever 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 
-from steelyard.grading.jsonline import MOST_DEPTH, JsonLine, UnreadableLineError, clean, named
+from steelyard.grading.jsonline import LONG_NUMBER, MOST_DEPTH, JsonLine, UnreadableLineError, clean, named
 from steelyard.model.trace import Quarantined
 from steelyard.model.verdict import Attempt, Errored, Graded, GraderRef, Skipped, TrialRow, Unknown, Verdict
 
@@ -45,6 +46,9 @@ _FIELDS = (*_PlainRow.__struct_fields__, "rubric_id")
 _KEYS = tuple(f'"{key}"'.encode() for key in _FIELDS)
 
 
+_LONG_SCORE = re.compile(rb'"score"\s*:\s*[-+0-9.eE]{%d}' % LONG_NUMBER)
+
+
 def read_rows(lines: Iterable[tuple[str, bytes]]) -> Iterator[Row | Quarantined]:
     """Rows of a JSON Lines file. `lines` are (`file:line`, bytes); empty lines are passed over."""
     for where, line in lines:
@@ -69,6 +73,8 @@ def _doubtful(line: bytes, plain: _PlainRow) -> bool:
     What it looks for are signs; the slow way finds out. A key may also hide behind an escape (`\\u0073core`).
     """
     if line.count(b"[") + line.count(b"{") > MOST_DEPTH or b"\\u00" in line or plain.extracted:
+        return True
+    if _LONG_SCORE.search(line):
         return True
     return any(line.count(key) > 1 for key in _KEYS)
 

@@ -1,6 +1,6 @@
 """Reads recordings of agents into canonical traces. Input is untrusted."""
 
 from steelyard.importers.detect import known_formats, read_traces
-from steelyard.importers.reading import read_records
+from steelyard.importers.reading import find_files, read_records
 
-__all__ = ["known_formats", "read_records", "read_traces"]
+__all__ = ["find_files", "known_formats", "read_records", "read_traces"]

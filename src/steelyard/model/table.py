@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from steelyard.model.verdict import GraderRef
+
 
 class Ci(msgspec.Struct, frozen=True, kw_only=True):
     """A 95% interval. Null bounds with a `status` word (`no_data`, `not_estimable`) where it cannot be said.
@@ -25,8 +27,9 @@ class Ci(msgspec.Struct, frozen=True, kw_only=True):
 class Average(msgspec.Struct, frozen=True, kw_only=True):
     """One average. `value` equals `low`, and is null when nothing was graded.
 
-    `low` counts each unknown, error and undecided skip as 0, `high` as 1; both are null where nothing is assigned. `graded_mean` is over graded verdicts
-    only: never a headline. `n_verdicts` graded of `assigned` verdicts; `n_tasks` tasks have a value.
+    `low` counts each unknown, error and undecided skip as 0, `high` as 1; both are null where nothing is assigned.
+    `graded_mean` is over graded verdicts only: never a headline. `n_verdicts` were graded of `assigned` verdicts;
+    `n_tasks` tasks have a value.
     """
 
     value: float | None
@@ -120,7 +123,8 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 class CriterionScore(msgspec.Struct, frozen=True, kw_only=True):
     """One verdict as scored. `outcome`: pass, fail, unknown, error, skipped or report (pass mark 0).
 
-    `cause` of a skip: `fail` or `undecided`. `votes` are its effective votes, by average.
+    `cause` of a skip: `fail` or `undecided`. `votes` are its effective votes, by average. `graders`: who gave it;
+    `retried`: how many attempts came before the one that counts.
     """
 
     id: str
@@ -136,6 +140,8 @@ class CriterionScore(msgspec.Struct, frozen=True, kw_only=True):
     evidence_refs: tuple[str, ...] = ()
     failure_tag: str | None = None
     in_acceptance: bool = False
+    graders: tuple[GraderRef, ...] = ()
+    retried: int = 0
 
 
 class TrialScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,7 +162,7 @@ class TrialScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskScore(msgspec.Struct, frozen=True, kw_only=True):
-    """One task: its dimensions (`{value, low, high}`, null where it has none) by name, completion over its counted trials."""
+    """One task: its dimensions by name (`{value, low, high}`, null where it has none), and its completion."""
 
     id: str
     weight: float

@@ -64,16 +64,19 @@ def _repeats(table: ScoreTable, faults: int) -> Iterator[Fact]:
     if repeated:
         for label, scores in (("pass^k", table.pass_hat_k), ("pass@k", table.pass_at_k)):
             if scores:
-                yield Fact(
-                    label=label, parts=tuple(f"k={k} {_k_score(score)}" for k, score in scores.items())
-                )
+                parts = tuple(f"k={k} {_k_score(score)}" for k, score in scores.items())
+                yield Fact(label=label, parts=(*parts, *_unweighted(table)))
     rate = table.pass_rate
     if repeated or faults or rate.value != table.completion.low:
         counts = f"{rate.complete:,} of {plural(rate.of, 'trial')} complete, each with one vote"
-        parts: tuple[str, ...] = (span(rate.low, rate.high), counts)
+        shown: tuple[str, ...] = (span(rate.low, rate.high), counts)
         if faults:
-            parts += (f"{percent(rate.strict)} if faults count as failures",)
-        yield Fact(label="pass rate", parts=parts)
+            shown += (f"{percent(rate.strict)} if faults count as failures",)
+        yield Fact(label="pass rate", parts=shown)
+
+
+def _unweighted(table: ScoreTable) -> tuple[str, ...]:
+    return () if task_votes(table) == "each task votes" else ("each task votes, weights apart",)
 
 
 def _k_score(scored: KScore) -> str:

@@ -52,3 +52,31 @@ def hidden(table: ScoreTable, rules: Rules = NO_RULES) -> tuple[Hidden, ...]:
         for (criterion, what), cases in found.items()
     ]  # fmt: skip
     return tuple(sorted(lines, key=lambda line: -line.times)[:MOST_HIDDEN])
+
+
+class Ungraded(msgspec.Struct, frozen=True, kw_only=True):
+    """Verdicts outside the acceptance rule that could not be given, by criterion and reason."""
+
+    criterion: str
+    what: str
+    times: int
+    example: str
+
+
+def ungraded(table: ScoreTable) -> tuple[Ungraded, ...]:
+    """Errors and unknowns of counted trials that no cause of incompletion lists, most often first."""
+    found: dict[tuple[str, str], list[tuple[str, int, CriterionScore]]] = {}
+    for task in table.tasks:
+        for trial in task.trials:
+            for entry in trial.criteria if trial.counted and not trial.placeholder else ():
+                if entry.outcome in ("error", "unknown") and not (entry.in_acceptance or entry.gate):
+                    kind = entry.failure_tag or entry.outcome
+                    found.setdefault((entry.id, kind), []).append((task.id, trial.trial, entry))
+    lines = [
+        Ungraded(
+            criterion=criterion, what=kind, times=len(cases),
+            example=f"e.g. {cases[0][0]}#{cases[0][1]}: {cases[0][2].reason}",
+        )
+        for (criterion, kind), cases in found.items()
+    ]  # fmt: skip
+    return tuple(sorted(lines, key=lambda line: -line.times)[:MOST_HIDDEN])

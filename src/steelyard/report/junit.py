@@ -74,6 +74,9 @@ def _case(suite: Xml.Element, classname: str, name: str) -> Xml.Element:
 def _verdict(case: Xml.Element, criterion: CriterionScore) -> None:
     reason = criterion.reason or "no reason given"
     about = f"{criterion.dimension}{', gate' if criterion.gate else ''}: {reason}"
+    if criterion.outcome in ("fail", "unknown", "error") and not (criterion.in_acceptance or criterion.gate):
+        _mark(case, "skipped", f"{criterion.outcome}, reported outside the acceptance rule; {about}")
+        return
     match criterion.outcome:
         case "pass" | "report":
             if criterion.score is not None and criterion.score != 1:

@@ -38,7 +38,8 @@ def _line(run: RunSummary) -> str:
     metric = f"{run.metric} {percent(run.value)}" if run.metric else ""
     version = f" {run.version}" if run.version else ""
     trials = f"{run.trials}{of} {'trial' if run.trials == 1 else 'trials'}"
-    parts = (run.name, state, metric, f"{run.suite}{version} ({run.hash[:4]})", trials, run.created_at[:16])
+    moment = run.created_at[:16].removeprefix(run.name[:10]).replace("T", " ").strip()
+    parts = (run.name, state, metric, f"{run.suite}{version} ({run.hash[:4]})", trials, moment)
     return "  ".join(part for part in parts if part)
 
 
@@ -48,11 +49,16 @@ def _trend(runs: Sequence[RunSummary], unicode: bool) -> str:
     if not known:
         return "no finished run"
     marks = BARS if unicode else PLAIN_BARS
-    line = "".join(marks[min(len(marks) - 1, int((run.value or 0.0) * len(marks)))] for run in known)
+    line = "".join(marks[_height(run.value or 0.0, len(marks))] for run in known)
     first, last = known[0], known[-1]
     standards = len({run.hash for run in known})
     mixed = f", under {standards} different standards: not comparable as one series" if standards > 1 else ""
     return f"{last.metric} {line} {percent(first.value)} to {percent(last.value)} ({plural(len(known), 'run')}{mixed})"
+
+
+def _height(value: float, steps: int) -> int:
+    """A share as one of `steps` heights; what an imported run calls a share may lie anywhere."""
+    return int(min(max(value, 0.0), 1.0) * (steps - 1) + 0.5)
 
 
 def verdict_board(
@@ -67,27 +73,22 @@ def verdict_board(
         gate = " (gate)" if entry.gate else ""
         score = "" if entry.score is None else f" {entry.score:g}"
         tag = f"  {entry.failure_tag}" if entry.failure_tag else ""
-        page.line(
-            [
-                page.sign(entry.outcome),
-                (
-                    page.pen.fit(
-                        f" {owner}#{trial}  {entry.id}  {entry.outcome}{score}{gate}{tag}", width - 2
-                    ),
-                    "bold",
-                ),
-            ]
-        )
+        title = f" {owner}#{trial}  {entry.id}  {entry.outcome}{score}{gate}{tag}"
+        page.line([page.sign(entry.outcome), (page.pen.fit(title, width - 2), "bold")])
+        evidence = ", ".join(entry.evidence_refs)
         rule = rules.get((owner, entry.id))
         for label, text in (
             ("rule", rule),
             ("because", entry.reason),
-            ("evidence", ", ".join(entry.evidence_refs)),
+            ("evidence", evidence),
+            ("by", ", ".join(" ".join(filter(None, (ref.kind, ref.version))) for ref in entry.graders)),
+            ("retried", plural(entry.retried, "earlier attempt") if entry.retried else ""),
         ):
             if text:
                 page.text(text, indent=12, lead=f"  {label}", most=8)
     if not shown:
-        page.text("No verdict matches." if task or criterion else "Every verdict is a pass.")
+        passes = why and any(True for _ in _picked(table, task, criterion, False))
+        page.text("Every verdict that is meant is a pass." if passes else "No verdict matches.")
     return str(page)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from steelyard.model.table import ScoreTable
 from steelyard.report.changes import Change, changes
 from steelyard.report.failures import NO_RULES, Failure, Failures, Rules
-from steelyard.report.hidden import Hidden
+from steelyard.report.hidden import Hidden, Ungraded
 from steelyard.report.numbers import TIMES
 from steelyard.report.page import Page, Piece
 from steelyard.report.text import Pen, columns
@@ -42,6 +42,7 @@ def scoreboard(
     page.rule()
     _failures(page, view.failures)
     _hidden(page, view.hidden)
+    _ungraded(page, view.ungraded)
     page.parts(view.graders)
     for notice in view.notices[:MOST_NOTICES]:
         page.text(notice, indent=6, lead="note", most=2)
@@ -217,6 +218,20 @@ def _hidden(page: Page, lines: tuple[Hidden, ...]) -> None:
         what = page.pen.fit(line.what, page.width // 2)
         page.text(f"{criterion}  {what}  in {line.count}", indent=4, lead="  -", most=2)
         page.text(line.example, indent=8, style="dim", most=3)
+
+
+def _ungraded(page: Page, lines: tuple[Ungraded, ...]) -> None:
+    if not lines:
+        return
+    page.line([("no verdict, outside the acceptance rule", "bold")])
+    for line in lines:
+        criterion = page.pen.fit(line.criterion, page.width // 6, "middle")
+        page.text(
+            f"{criterion}  {page.pen.fit(line.what, page.width // 2)} {TIMES}{line.times:,}",
+            indent=4,
+            lead="  !",
+        )
+        page.text(line.example, indent=8, style="dim", most=2)
 
 
 def _where(line: Failure) -> str:

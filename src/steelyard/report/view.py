@@ -9,7 +9,7 @@ import msgspec
 from steelyard.model.table import Average, Ci, DimensionScore, ScoreTable, TrialScore
 from steelyard.report.facts import Fact, facts, graders, notices, task_votes
 from steelyard.report.failures import NO_RULES, Failures, Rules, detail_is_partial, failures
-from steelyard.report.hidden import Hidden, hidden
+from steelyard.report.hidden import Hidden, Ungraded, hidden, ungraded
 from steelyard.report.numbers import average, interval_words, percent, plural, span
 
 __all__ = ["Board", "Fact", "Interval", "Row", "because", "board", "percent"]
@@ -58,6 +58,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[Fact, ...]
     failures: Failures
     hidden: tuple[Hidden, ...]
+    ungraded: tuple[Ungraded, ...]
     graders: tuple[str, ...]
     notices: tuple[str, ...]
     whatif: tuple[str, ...]
@@ -74,6 +75,7 @@ def board(table: ScoreTable, rules: Rules = NO_RULES) -> Board:
         facts=tuple(facts(table)),
         failures=failures(table, rules),
         hidden=hidden(table, rules),
+        ungraded=ungraded(table),
         graders=graders(table.graders),
         notices=tuple(notices(table)),
         whatif=table.whatif,
@@ -82,10 +84,11 @@ def board(table: ScoreTable, rules: Rules = NO_RULES) -> Board:
 
 def _counts(table: ScoreTable) -> tuple[str, ...]:
     trials = table.completion.trials.of + sum(table.faults.values())
+    selected = [notice.detail for notice in table.notices if notice.code == "selection"]
     parts = [plural(table.completion.tasks.of, "task"), plural(trials, "trial")]
     if table.suite.hash:
         parts.append(f"standard {table.suite.hash.removeprefix('sha256:')[:4]}…")
-    return tuple(parts)
+    return (*parts, *selected)
 
 
 # --- why the decision is what it is ----------------------------------------------------------------
@@ -107,7 +110,17 @@ def because(table: ScoreTable) -> str:
             most = "at most " if bar.low != bar.high else ""
             gates.append(f"{metric} is {most}{percent(bar.high, bar.bar)} (bar {stated})")
         return ", and ".join(gates) or f"{metric} does not reach its bar ({stated})"
-    return ", and ".join(_open_parts(table, metric, stated)) or "missing verdicts could still decide"
+    return (
+        ", and ".join(_open_parts(table, metric, stated))
+        or _lost(table)
+        or "missing verdicts could still decide"
+    )
+
+
+def _lost(table: ScoreTable) -> str:
+    return next(
+        (notice.detail for notice in table.notices if notice.code in ("lost_records", "unfinished_run")), ""
+    )
 
 
 def _open_parts(table: ScoreTable, metric: str, stated: str) -> Iterator[str]:
@@ -169,7 +182,7 @@ def _completion_row(table: ScoreTable) -> Row:
     single = once and voters == "each task votes" and scored.low == scored.high
     counts = f"complete: {plain}"
     if not once:
-        counts = f"complete: {trials.complete:,} of {plural(trials.of, 'trial')}, {plain} in each trial"
+        counts = f"complete: {trials.complete:,} of {plural(trials.of, 'trial')}, {plain} complete in all of theirs"
     extra = () if single else (("", counts),)
     return Row(
         label=COMPLETION,
@@ -216,7 +229,7 @@ def _dimension_rows(table: ScoreTable) -> Iterator[Row]:
             label="",
             value=average(pooled, bar),
             votes=f"each check votes, {_pooled_count(pooled, voters.get(name, 0))} (pooled)",
-            extra=(*_missing(tasks), *_gate_lines(name, scored, undecided.get(name, 0), least)),
+            extra=(*_missing(pooled), *_gate_lines(name, scored, undecided.get(name, 0), least)),
         )
 
 

@@ -16,8 +16,8 @@ from steelyard.scoring.plan import Plan, task_weights
 class GroupScores(msgspec.Struct, kw_only=True):
     """One group of criteria (a dimension or a layer).
 
-    `task_low`, `task_high` are per task (NaN where the group has no value there), `weights` the relative votes of tasks,
-    `votes` and `pooled_votes` per cell. All means are null when no task has a value.
+    `task_low`, `task_high` are per task (NaN where the group has no value there), `weights` their relative
+    votes, `votes` and `pooled_votes` per cell. All means are null when no task has a value.
     """
 
     low: float | None

@@ -24,6 +24,8 @@ Bools = npt.NDArray[np.bool_]
 
 GRADED, UNKNOWN, ERROR, SKIPPED = 0, 1, 2, 3
 STATUS_WORDS = ("graded", "unknown", "error", "skipped")
+MOST_NAMED = 20
+"""Names of the standard's missing parts that get a notice of their own."""
 CONFLICT = "conflict"
 """`ended_by` of a trial whose rows contradict each other; no acceptance rule allows it."""
 
@@ -93,6 +95,7 @@ class _Book:
         self.used = 0
         self.duplicates = 0
         self.unmatched: dict[str, int] = {}
+        self.unnamed = 0
         self.notices: list[ScoreNotice] = []
 
     def add(self, row: Verdict | TrialRow) -> None:
@@ -110,8 +113,11 @@ class _Book:
                 self._add_verdict(task, position, row)
 
     def _unmatched(self, what: str, name: str, known: Iterable[str]) -> None:
+        if what not in self.unmatched and len(self.unmatched) >= MOST_NAMED:
+            self.unnamed += 1
+            return
         if what not in self.unmatched:
-            close = get_close_matches(name, list(known), n=1) if len(self.unmatched) < 20 else []
+            close = get_close_matches(name, list(known), n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             self.unmatched[what] = 0
             self.notices.append(
@@ -220,6 +226,9 @@ def _columns(plan: Plan, book: _Book) -> Cells:
         counted=np.array([trials[index].counted for index in trial_of], dtype=np.bool_),
         used_rows=book.used, notices=book.notices,
     )  # fmt: skip
+    if book.unnamed:
+        detail = f"and {book.unnamed} more rows name what the standard does not have"
+        cells.notices.append(ScoreNotice(code="unmatched_row", detail=detail))
     if book.duplicates:
         detail = f"{book.duplicates} rows repeat another row exactly; each verdict counts once"
         cells.notices.append(ScoreNotice(code="duplicate_rows", detail=detail))

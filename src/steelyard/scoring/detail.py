@@ -119,6 +119,8 @@ class _Writer:
             evidence_refs=row.evidence_refs if row else (),
             failure_tag=_tag(row, criterion, status) if failed or status == "error" else None,
             in_acceptance=in_rule,
+            graders=row.graders if row else (),
+            retried=max(0, len(row.attempts) - 1) if row else 0,
         )
 
     def _votes(self, criterion: Criterion, cell: int) -> dict[str, float]:
@@ -179,10 +181,10 @@ def _known(value: float) -> float | None:
 
 
 def graders(cells: Cells) -> dict[str, int]:
-    """Verdicts of counted trials by kind of grader; rows that do not say are `unnamed`."""
+    """Verdicts of counted trials by kind of grader, errors apart; rows that do not say are `unnamed`."""
     found: Counter[str] = Counter()
     for cell, row in enumerate(cells.rows):
-        if row is not None and cells.counted[cell]:
+        if row is not None and cells.counted[cell] and not isinstance(row, Errored):
             found.update([ref.kind for ref in row.graders] or ["unnamed"])
     return dict(sorted(found.items()))
 

@@ -223,8 +223,22 @@ def _names_a_function(name: str) -> bool:
     return name.isidentifier() and not iskeyword(name)
 
 
-def script_findings(check: Any, folder: str) -> list[Finding]:
-    """What is wrong with the file of a `python` check, which must stand in the suite's folder before any run."""
+def file_findings(check: Any, folder: str) -> list[Finding]:
+    """What is wrong with the file that a check names, which must stand in the suite's folder before any run."""
+    if isinstance(check, RecordedCheck) and check.file is not None and not path_fault(check.file):
+        try:
+            found = inside_folder(check.file, folder).is_file()
+        except TextError as error:
+            return [(("file",), str(error))]
+        return (
+            []
+            if found
+            else [(("file",), f"{quoted(check.file)} is not there; put the verdict rows beside the suite")]
+        )
+    return _script_findings(check, folder)
+
+
+def _script_findings(check: Any, folder: str) -> list[Finding]:
     if not isinstance(check, PythonCheck) or path_fault(check.file) or not _names_a_function(check.function):
         return []
     try:

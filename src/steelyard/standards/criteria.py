@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from steelyard.model.checks import Check, ExprCheck, LaterCheck
 from steelyard.model.standard import Criterion, Dimension, Examples, Fact, JudgeUse, View
-from steelyard.standards.check_rules import Finding, check_findings, script_findings
+from steelyard.standards.check_rules import Finding, check_findings, file_findings
 from steelyard.standards.expressions import task_findings
 from steelyard.standards.problems import Path, Problems, quoted, suggestion
 from steelyard.standards.shapes import (
@@ -173,7 +173,7 @@ def _check(setting: Setting, fields: Mapping[str, Any]) -> list[Finding]:
     check = fields.get("check")
     if check is None:
         return []
-    found = (*check_findings(check), *script_findings(check, setting.folder))
+    found = (*check_findings(check), *file_findings(check, setting.folder))
     return [(("check", *steps), message) for steps, message in found]
 
 

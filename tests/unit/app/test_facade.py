@@ -263,7 +263,15 @@ def test_a_suite_reads_no_rows_outside_its_folder(file: str, tmp_path: Path) -> 
     inner = tmp_path / "inner"
     inner.mkdir()
     (inner / "link.jsonl").symlink_to(rows_file(tmp_path, graded("a", "C1", 1)))
-    run = grade(folder_suite(inner, file), read_traces(recordings(tmp_path, said("a"))))
+    with pytest.raises(StandardError, match=r"check\.file"):
+        folder_suite(inner, file)
+
+
+def test_rows_that_vanish_after_loading_are_an_error_of_their_criterion(tmp_path: Path) -> None:
+    rows_file(tmp_path, graded("a", "C1", 1))
+    standard = folder_suite(tmp_path, "rows.jsonl")
+    (tmp_path / "rows.jsonl").unlink()
+    run = grade(standard, read_traces(recordings(tmp_path, said("a"))))
     row = run.verdicts[0]
     assert isinstance(row, Errored) and row.error == "unreadable_rows"
     assert run.scores.exit_code == 3

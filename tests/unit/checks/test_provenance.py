@@ -65,7 +65,7 @@ def test_only_what_came_before_counts() -> None:
 
 def test_instructions_facts_and_documents_are_sources() -> None:
     trace = trace_of(
-        call("f", {"a": "alpha", "b": "beta", "c": "gamma", "d": "Do"}),
+        call("f", {"a": "alpha", "b": "beta", "c": "gamma"}),
         agents=(Agent(id="a", instructions="use alpha"),),
     )
     facts = {"b": Fact(text="it is beta"), "c": Fact(data={"name": "gamma"})}

@@ -313,10 +313,10 @@ def test_traces_are_matched_by_id_else_by_prompt() -> None:
     made = engine(standard, SOUND)
     assert numbers(list(made.grade(traces))) == [("b", 1), ("b", 2), ("a", 1)]
     assert made.graded_traces == 3
-    assert made.unmatched == {"zzz": 1, "(no task id)": 2}
+    assert made.unmatched == {"zzz": 1, "": 2}
     details = [notice.detail for notice in made.notices()]
     assert any("'zzz'" in detail and "not graded" in detail for detail in details)
-    assert any("2 trace(s) of task '(no task id)'" in detail for detail in details)
+    assert any("2 traces" in detail and "first user message" in detail for detail in details)
 
 
 def test_a_prompt_that_two_tasks_share_matches_neither() -> None:
@@ -325,7 +325,7 @@ def test_a_prompt_that_two_tasks_share_matches_neither() -> None:
     )
     made = engine(standard, SOUND)
     assert list(made.grade([trace(said("Go.", role="user"), task_id=None)])) == []
-    assert made.unmatched == {"(no task id)": 1}
+    assert made.unmatched == {"": 1}
 
 
 def test_choosing_tasks_does_not_change_which_task_a_trace_belongs_to() -> None:
@@ -339,7 +339,7 @@ def test_choosing_tasks_does_not_change_which_task_a_trace_belongs_to() -> None:
     shared = trace(said("Go.", role="user"), task_id=None)
     other = trace(said("Stay.", role="user"), task_id=None)
     assert numbers(list(made.grade([shared, other, trace(task_id="b"), trace(task_id="a")]))) == [("a", 1)]
-    assert made.unmatched == {"(no task id)": 1}
+    assert made.unmatched == {"": 1}
 
 
 def test_many_unmatched_ids_are_counted_and_the_first_named() -> None:
@@ -349,12 +349,13 @@ def test_many_unmatched_ids_are_counted_and_the_first_named() -> None:
     assert (len(details), details[-1]) == (21, "and 10 more task ids")
 
 
-def test_repeated_trial_numbers_are_given_the_next_free_one() -> None:
+def test_repeated_trial_numbers_wait_for_one_that_nobody_states() -> None:
     made = engine(suite(task("a", checked("C1", "pass"))), SOUND)
     given = [0, 0, 2, None, 2, None, 7]
     rows = list(made.grade(trace(trial=number) for number in given))
-    assert numbers(rows) == [("a", number) for number in (0, 1, 2, 4, 3, 6, 7)]
-    assert "2 traces repeat a trial number" in made.notices()[0].detail
+    assert numbers(rows) == [("a", number) for number in (0, 2, 1, 3, 7, 4, 5)], "no stated number is taken away"
+    detail = made.notices()[0].detail
+    assert "states a#0, which is taken, and counts as a#4" in detail and "(and 1 more)" in detail
     assert len(by_criterion(rows)) == len(given)
 
 
@@ -363,10 +364,10 @@ def test_a_hundred_thousand_repeats_of_one_trial_are_numbered_in_seconds() -> No
     from steelyard.grading.matching import Matcher
 
     standard = suite(task("a", checked("C1", "pass")))
-    matcher, one, started = Matcher(standard.tasks), trace(trial=1), time.monotonic()
-    found = {matcher.trial_of(standard.tasks[0], one) for _ in range(100_000)}
-    assert found == set(range(1, 100_001))
-    assert matcher.renumbered == 99_999
+    matcher, only, started = Matcher(standard.tasks), standard.tasks[0], time.monotonic()
+    assert [matcher.trial_of(only, trace(trial=1)) for _ in range(3)] == [1, None, None]
+    found = {matcher.free(only) for _ in range(100_000)}
+    assert found == set(range(2, 100_002))
     assert time.monotonic() - started < 10
 
 
@@ -630,17 +631,20 @@ def files(**held: list[dict[str, Any]]) -> Callable[[str], list[Row]]:
     return read_file
 
 
-def test_a_criterion_may_name_its_own_file_of_rows() -> None:
+def test_a_criterion_may_name_its_own_file_of_rows(tmp_path: Path) -> None:
     from steelyard.grading import Engine, RecordedRows
 
     named = {"check": {"kind": "recorded", "file": "mine"}}
+    for name in ("mine", "gone"):
+        (tmp_path / name).touch()
     standard = suite(
         task(
             "a",
             criterion("C1", **named),
             criterion("C2", **named),
             criterion("C3", check={"kind": "recorded", "file": "gone"}),
-        )
+        ),
+        folder=str(tmp_path),
     )
     book = RecordedRows(read([recorded("C2")]), read_file=files(mine=[recorded("C1", reason="mine")]))
 

@@ -68,7 +68,8 @@ def grade(spec: CsvCheck, given: GraderInput) -> Finding:
     if problems:
         return failed(f"{spec.of}: {names(problems, _MOST, joint='; ')}", evidence)
     return passed(
-        f"{spec.of}: {counted(len(table.rows), 'row')} of {counted(len(table.columns), 'column')}, as stated", evidence
+        f"{spec.of}: {counted(len(table.rows), 'row')} of {counted(len(table.columns), 'column')}, as stated",
+        evidence,
     )
 
 

@@ -70,7 +70,7 @@ def grade(spec: ExprCheck, given: GraderInput) -> Finding:
         _check_name(name)
         found = select(of, given)
         if isinstance(found, Absent):
-            tag = None if found.source in _STATES else NO_PROPOSAL
+            tag = None if found.source in _STATES or found.unreadable else NO_PROPOSAL
             return missing(found) if found.undecided else failed(f"{name}: {found.reason}", tag=tag)
         if found.value is None and found.source not in _STATES:
             return failed(f"{name}: {of} is null", found.evidence, NO_PROPOSAL)

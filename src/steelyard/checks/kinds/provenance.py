@@ -24,8 +24,8 @@ _CITED = 50
 
 
 def reads(spec: ProvenanceCheck) -> frozenset[str]:
-    """Everything that was said, called and found, and the facts."""
-    return frozenset({"steps", "facts"})
+    """Everything that was said, called and found, and the facts; the times of calls when `today` may be derived."""
+    return frozenset({"steps", "facts", *(("measurements",) if "today" in spec.derive else ())})
 
 
 def grade(spec: ProvenanceCheck, given: GraderInput) -> Finding:
@@ -69,12 +69,14 @@ def grade(spec: ProvenanceCheck, given: GraderInput) -> Finding:
         )
     if not trace.fidelity.complete and not chosen:
         return Undecided(reason="no such call in what was recorded, but the record is incomplete")
-    return passed(f"{counted(count, 'value')} of {counted(len(chosen), 'call')}, each traceable", sorted(chosen)[:_CITED])
+    return passed(
+        f"{counted(count, 'value')} of {counted(len(chosen), 'call')}, each traceable",
+        sorted(chosen)[:_CITED],
+    )
 
 
 def _at_the_start(given: GraderInput) -> Sources:
     sources = Sources()
-    sources.add(given.task.prompt)
     for agent in given.trace.agents:
         sources.add(agent.instructions)
     for fact in given.task.facts.values():

@@ -81,7 +81,9 @@ def _compared(spec: SqlCheck, found: Rows) -> Finding:
         key=[name for name in spec.key if name in names],
     )
     if unlike:
-        counts = f" ({counted(len(actual), 'row')}, expected {len(wanted)})" if len(actual) != len(wanted) else ""
+        counts = (
+            f" ({counted(len(actual), 'row')}, expected {len(wanted)})" if len(actual) != len(wanted) else ""
+        )
         return failed(f"the query{counts}: {said(unlike, 'the result', rows=True)}", _evidence(spec))
     return passed(f"the query gives {counted(len(actual), 'row')}, as expected", _evidence(spec))
 

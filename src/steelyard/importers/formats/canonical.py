@@ -97,7 +97,9 @@ class Canonical:
     name = "canonical"
 
     def matches(self, value: Any) -> bool:
-        return isinstance(value, dict) and (_is_listing(value) or str(value.get("schema")).startswith("trace/"))
+        return isinstance(value, dict) and (
+            _is_listing(value) or str(value.get("schema")).startswith("trace/")
+        )
 
     def read(self, record: Record) -> Iterator[Trace | Quarantined]:
         if not _is_listing(record.value):
@@ -105,11 +107,14 @@ class Canonical:
             return
         for index, value in enumerate(record.value["traces"]):
             place = f"{record.pointer}/traces/{index}"
-            inner = msgspec.structs.replace(record, value=value, pointer=place, where=f"{record.file}#{place}")
+            inner = msgspec.structs.replace(
+                record, value=value, pointer=place, where=f"{record.file}#{place}"
+            )
             yield from self._one(inner)
         for lost in record.value["quarantined"]:
-            where, reason = (str(lost.get(key, "")) for key in ("where", "reason")) if isinstance(lost, dict) else ("", "")
-            yield Quarantined(where=where or record.where, reason=reason or "It was set aside when it was listed.")
+            said = lost if isinstance(lost, dict) else {}
+            reason = str(said.get("reason") or "It was set aside when it was listed.")
+            yield Quarantined(where=str(said.get("where") or record.where), reason=reason)
 
     def _one(self, record: Record) -> Iterator[Trace | Quarantined]:
         try:

@@ -1,0 +1,1 @@
+-- Trial 1: nothing was written.
