@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from docs_meanings import ERRORS, NOTICES
@@ -14,7 +14,9 @@ from docs_run import Failure
 from steelyard import errors
 
 SOURCE = Path(inspect.getfile(errors)).parent
-_CODE = re.compile(r"[a-z]+(?:_[a-z]+)+|quarantined|standard|selection|timeout|conflict|nonsense")
+_CODE = re.compile(r"[a-z]+(?:_[a-z0-9]+)+|quarantined|standard|selection|timeout|conflict|nonsense")
+_WORD = re.compile(r"[a-z]+(?:_[a-z0-9]+)*")
+_TELLERS = ("notice", "tell", "_tell", "_told")
 _ABOUT = {"importers": "a trace", "grading": "grading", "scoring": "scoring", "app": "grading"}
 
 
@@ -23,12 +25,17 @@ def notice_codes() -> list[tuple[str, str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for room, about in _ABOUT.items():
         for path in sorted((SOURCE / room).rglob("*.py")):
-            for code, said in _notices(ast.parse(path.read_text("utf-8"))):
+            text = path.read_text("utf-8")
+            for code, said in _notices(ast.parse(text)):
                 known = found.get(code)
                 if known is None or (said and not known[1]):
                     found[code] = (about, said)
-    _refuse_unknown(NOTICES, found)
-    return [(f"`{code}`", about, NOTICES.get(code) or said) for code, (about, said) in sorted(found.items())]
+            found.update(
+                {code: (about, "") for code in NOTICES if code not in found and f'"{code}"' in text}
+            )
+    told = {code: (about, NOTICES.get(code) or said) for code, (about, said) in found.items()}
+    _refuse(NOTICES, {code: said for code, (_, said) in told.items()}, "notices")
+    return [(f"`{code}`", about, said) for code, (about, said) in sorted(told.items())]
 
 
 def error_codes() -> list[tuple[str, str]]:
@@ -39,15 +46,22 @@ def error_codes() -> list[tuple[str, str]]:
         for code, said in _errors(ast.parse(text)):
             found[code] = found.get(code) or said
         found.update({code: "" for code in ERRORS if code not in found and f'"{code}"' in text})
-    _refuse_unknown(ERRORS, found)
-    return [(f"`{code}`", ERRORS.get(code) or said) for code, said in sorted(found.items())]
+    told = {code: ERRORS.get(code) or said for code, said in found.items()}
+    _refuse(ERRORS, told, "errors")
+    return [(f"`{code}`", said) for code, said in sorted(told.items())]
 
 
-def _refuse_unknown(described: dict[str, str], found: Container[str]) -> None:
-    gone = [code for code in described if code not in found]
+def _refuse(described: Mapping[str, str], told: Mapping[str, str], what: str) -> None:
+    """A code without a sentence, or a sentence without its code, is a page that is not true."""
+    gone = [code for code in described if code not in told]
     if gone:
         raise Failure(
             f"scripts/docs_meanings.py describes codes that the source no longer has: {', '.join(gone)}"
+        )
+    silent = [code for code, said in told.items() if not said]
+    if silent:
+        raise Failure(
+            f"{what} without a sentence; add them to scripts/docs_meanings.py: {', '.join(silent)}"
         )
 
 
@@ -55,25 +69,30 @@ def _notices(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = _called(node)
-            if len(node.args) > 1 and (name == "notice" or _text(node.args[1]).endswith(".")):
-                yield from _pair(node.args[0], node.args[1])
-            elif name in ("ScoreNotice", "Notice"):
+            if name in ("ScoreNotice", "Notice"):
                 given = {keyword.arg: keyword.value for keyword in node.keywords}
                 if "code" in given and "detail" in given:
-                    yield from _pair(given["code"], given["detail"])
+                    yield from _pair(given["code"], given["detail"], _WORD)
+            elif name in _TELLERS:
+                at = next((i for i, argument in enumerate(node.args) if _is_code(argument)), None)
+                if at is not None and at + 1 < len(node.args):
+                    said = node.args[at + 1] if name != "_tell" else None
+                    yield from _pair(node.args[at], said)
+            elif len(node.args) > 1 and _text(node.args[1]).endswith("."):
+                yield from _pair(node.args[0], node.args[1])
         elif isinstance(node, ast.Tuple) and len(node.elts) == 2 and _text(node.elts[1]).endswith("."):
             yield from _pair(node.elts[0], node.elts[1])
 
 
 def _errors(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _called(node) in ("GraderError", "Errored", "_error"):
+        if isinstance(node, ast.Call) and _called(node) in ("GraderError", "Errored", "_error", "errored"):
             given = {keyword.arg: keyword.value for keyword in node.keywords}
             code = given.get("code") or given.get("error")
             said = node.args[0] if node.args else given.get("reason")
             if code is not None and isinstance(code, ast.Constant):
-                yield from _pair(code, said)
-            elif _called(node) == "_error" and len(node.args) > 4:
+                yield from _pair(code, said, _WORD)
+            elif _called(node) in ("_error", "errored") and len(node.args) > 4:
                 yield from _pair(node.args[3], None)
         elif isinstance(node, ast.FunctionDef) and node.name == "_score_problem":
             for inner in ast.walk(node):
@@ -81,9 +100,15 @@ def _errors(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     yield from _pair(inner.elts[0], inner.elts[1])
 
 
-def _pair(code: ast.expr, said: ast.expr | None) -> Iterator[tuple[str, str]]:
-    if isinstance(code, ast.Constant) and isinstance(code.value, str) and _CODE.fullmatch(code.value):
-        yield code.value, _text(said)
+def _pair(
+    code: ast.expr, said: ast.expr | None, shape: re.Pattern[str] = _CODE
+) -> Iterator[tuple[str, str]]:
+    if _is_code(code, shape):
+        yield _text(code), _text(said)
+
+
+def _is_code(node: ast.expr, shape: re.Pattern[str] = _CODE) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(shape.fullmatch(node.value))
 
 
 def _text(node: ast.expr | None) -> str:

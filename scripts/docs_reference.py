@@ -10,10 +10,10 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import click
+import docs_api
 import msgspec
 from docs_codes import error_codes, notice_codes
 from docs_meanings import MEANINGS
@@ -21,9 +21,11 @@ from docs_run import Failure
 
 from steelyard import errors
 from steelyard.cli import cli
-from steelyard.model import checks, standard, table, verdict
+from steelyard.model import checks, standard, state_checks, table, verdict
+from steelyard.ports import store
 from steelyard.standards import shapes
 
+_HOMES = (shapes, table, verdict, standard, checks, state_checks, store)
 _WORDS: Mapping[Any, str] = {
     str: "text", bool: "true or false", int: "whole number", float: "number", Decimal: "number", Any: "any value",
 }  # fmt: skip
@@ -87,12 +89,12 @@ def _exits(_: str) -> str:
 
 
 def _fields(name: str) -> str:
-    home = next(home for home in (shapes, table, verdict, standard, checks) if hasattr(home, name))
+    home = next(home for home in _HOMES if hasattr(home, name))
     kind = getattr(home, name)
     heading = _paragraph(kind)
     rows = list(_rows(kind))
     columns = ("key", "value", "default", "meaning")
-    if home is table:
+    if home in (table, store):
         return f"{heading}\n\n" + _table(
             ("key", "value", "meaning"), ((row[0], row[1], row[3]) for row in rows)
         )
@@ -106,7 +108,7 @@ def _rows(kind: type[msgspec.Struct]) -> Iterator[tuple[str, str, str, str]]:
         meaning = said.get(field.name) or MEANINGS.get(f"{kind.__name__}.{field.encode_name}", "")
         if field.name == "of" and kind in typing.get_args(checks.Check):
             meaning = "which value is read, see [selectors](#what-a-check-reads)"
-        if not meaning and kind.__module__ == shapes.__name__:
+        if not meaning:
             raise Failure(
                 f"no meaning for {kind.__name__}.{field.encode_name}; add it to scripts/docs_meanings.py"
             )
@@ -176,14 +178,10 @@ def _checks(_: str) -> str:
 
 def _check(kind: type[msgspec.Struct]) -> str:
     tag = str(kind.__struct_config__.tag)
-    grade = importlib.import_module(f"steelyard.checks.kinds.{tag}").grade
+    module = importlib.import_module(f"steelyard.checks.kinds.{tag}")
+    grade = module.PythonGrader.grade if tag == "python" else module.grade
     table_of_fields = _table(("parameter", "value", "default", "meaning"), _rows(kind))
     return f"### {tag} check\n\n{_paragraph(kind)}\n\n{table_of_fields}\n\nResult: {_paragraph(grade)}"
-
-
-def _later(_: str) -> str:
-    rows = [(f"`{kind.__struct_config__.tag}`", _paragraph(kind)) for kind in shapes.LATER_STRUCTS]
-    return _table(("kind", "what it will look at"), rows)
 
 
 def _dimensions(_: str) -> str:
@@ -227,10 +225,9 @@ _PARTS: Mapping[str, Callable[[str], str]] = {
     "exits": _exits,
     "fields": _fields,
     "checks": _checks,
-    "later": _later,
+    "api": docs_api.api,
+    "run": docs_api.run,
     "dimensions": _dimensions,
     "notices": _notices,
     "errors": _errors,
 }
-
-SOURCE = Path(inspect.getfile(errors)).parent

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 SECONDS = 120
+DAY = "2026-03-02"
 _OPTION = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
 _SOURCE = re.compile(r"(\S+) (from|shared): (\S+)")
+_RUN = re.compile(r"\b20\d\d-\d\d-\d\d-(\d+)\b")
+_MOMENT = re.compile(r"(?<=  )\d\d:\d\d$")
 
 
 class Failure(Exception):
@@ -139,7 +142,13 @@ class Folder:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, check=False,
         )  # fmt: skip
         text = done.stdout.decode("utf-8").rstrip()
-        return done.returncode, [line.rstrip() for line in text.split("\n")] if text else []
+        return done.returncode, [_settled(line.rstrip()) for line in text.split("\n")] if text else []
+
+
+def _settled(line: str) -> str:
+    """Runs are named after the day, and their list says the minute: a page shows one day for all time."""
+    named = _RUN.sub(rf"{DAY}-\1", line)
+    return named if named == line and DAY not in line else _MOMENT.sub("09:30", named)
 
 
 def _commands(body: list[str]) -> Iterator[tuple[str, str]]:

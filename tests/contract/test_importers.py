@@ -52,7 +52,9 @@ SAMPLES: dict[str, Any] = {
     "tau2": {
         "info": {},
         "tasks": [{"id": "a"}],
-        "simulations": [{"task_id": "a", "trial": 0, "messages": TAU2_MESSAGES}],
+        "simulations": [
+            {"task_id": "a", "trial": 0, "termination_reason": "user_stop", "messages": TAU2_MESSAGES}
+        ],
     },
     "taubench": {"task_id": "a", "trial": 0, "reward": 1.0, "info": {}, "traj": MESSAGES},
     "openai_chat": {"task_id": "a", "trial": 1, "messages": MESSAGES},

@@ -49,7 +49,7 @@ def steelyard(folder: Path) -> Command:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("STEELYARD_")}
         return subprocess.run(
             [sys.executable, "-m", "steelyard", *arguments],
-            cwd=folder, capture_output=True, text=True, timeout=60, env={**clean, **settings},
+            cwd=folder, capture_output=True, text=True, timeout=60, check=False, env={**clean, **settings},
         )  # fmt: skip
 
     return run
@@ -149,8 +149,8 @@ def test_nothing_evaluated_and_broken_input_say_so(case: str, folder: Path, stee
     )
     (folder / "empty.jsonl").write_text("")
     (folder / "nothing").mkdir()
-    (folder / "hollow.yaml").write_text(SUITE.split("tasks:")[0] + "tasks: []\n")
-    (folder / "bare.yaml").write_text(SUITE.split("    criteria:")[0] + "    criteria: []\n")
+    (folder / "hollow.yaml").write_text(SUITE.split("tasks:", maxsplit=1)[0] + "tasks: []\n")
+    (folder / "bare.yaml").write_text(SUITE.split("    criteria:", maxsplit=1)[0] + "    criteria: []\n")
     (folder / "zero.yaml").write_text(SUITE.replace("  - id: italy", "  - id: italy\n    trials: 0"))
     (folder / "noise.bin").write_bytes(bytes(range(256)) * 40)
     (folder / "strange.json").write_text('{"colour": "red"}')
@@ -234,7 +234,7 @@ def test_an_interrupt_is_130(folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "steelyard", "grade", "capitals.yaml", "slow.jsonl"],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 a background job ignores it
     )  # fmt: skip
     with open(fifo, "w") as file:  # opens once the other side reads
         file.write(json.dumps(RIGHT[0]) + "\n")
@@ -257,3 +257,60 @@ def test_plain_ascii_where_the_terminal_has_no_utf8(folder: Path, steelyard: Com
 def test_schema_is_json(steelyard: Command) -> None:
     found = json.loads(steelyard("schema", "suite").stdout)
     assert "$schema" in found or "$ref" in found or "properties" in found
+
+
+@pytest.mark.parametrize("ended_by", ["weird", "AGENT_STOP", "error", 7, True])
+def test_an_unknown_ending_completes_nothing(ended_by: object, folder: Path, steelyard: Command) -> None:
+    done = steelyard(
+        "grade", "capitals.yaml", recording(folder, RIGHT[0], said("italy", "Rome", ended_by=ended_by))
+    )
+    assert done.returncode == 1, "a trial that ended in some other way is no success"
+    assert "unknown" in done.stdout
+
+
+def test_an_absence_gate_does_not_pass_a_record_that_lacks_a_call(folder: Path, steelyard: Command) -> None:
+    orphan = {"role": "tool", "tool_call_id": "zz", "content": "deleted"}
+    line = {"task_id": "france", "messages": [orphan, {"role": "assistant", "content": "Paris"}]}
+    done = steelyard("grade", "capitals.yaml", recording(folder, line, RIGHT[1]), "--json")
+    assert done.returncode == 3
+    gates = json.loads(done.stdout)["tasks"][0]["trials"][0]["gates"]
+    assert gates == {"A1": "unknown"}
+
+
+def test_a_key_written_twice_hides_no_call(folder: Path, steelyard: Command) -> None:
+    name = recording(folder, *RIGHT)
+    call = '[{"id": "c", "type": "function", "function": {"name": "delete_map", "arguments": "{}"}}]'
+    twice = '{"role": "assistant", "content": "Paris", "tool_calls": ' + call + ', "tool_calls": []}'
+    first = '{"task_id": "france", "messages": [' + twice + "]}\n"
+    (folder / name).write_text(first + json.dumps(RIGHT[1]) + "\n")
+    assert steelyard("grade", "capitals.yaml", name).returncode == 3
+
+
+def test_no_output_replaces_an_input_or_another_output(folder: Path, steelyard: Command) -> None:
+    name = recording(folder, *RIGHT)
+    for flags in (("--out", name), ("--junit", "capitals.yaml"), ("--out", "x", "--markdown", "x")):
+        kept = (folder / name).read_bytes(), (folder / "capitals.yaml").read_bytes()
+        assert steelyard("grade", "capitals.yaml", name, *flags).returncode == 2
+        assert ((folder / name).read_bytes(), (folder / "capitals.yaml").read_bytes()) == kept
+
+
+def test_rows_of_another_standard_are_said_to_be(folder: Path, steelyard: Command) -> None:
+    steelyard("grade", "capitals.yaml", recording(folder, *RIGHT), "--out", "rows.jsonl")
+    (folder / "other.yaml").write_text(SUITE.replace("value: Paris", "value: Lyon"))
+    found = json.loads(steelyard("score", "other.yaml", "rows.jsonl", "--json").stdout)
+    assert "other_standard" in {notice["code"] for notice in found["notices"]}
+
+
+def test_a_reader_that_leaves_changes_no_exit_code(folder: Path) -> None:
+    name = recording(folder, *RIGHT)
+    command = f"{sys.executable} -m steelyard grade capitals.yaml {name} | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.split() == ["0"]
+
+
+def test_errors_do_not_steer_the_terminal(folder: Path, steelyard: Command) -> None:
+    done = steelyard("check", "no\u202esuch\x1b[31m.yaml")
+    assert done.returncode == 2
+    assert "\u202e" not in done.stderr and "\x1b" not in done.stderr

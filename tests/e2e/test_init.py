@@ -20,9 +20,13 @@ def recordings(folder: Path, *lines: object) -> Path:
 
 
 def said(prompt: str, answer: str, *calls: str, **more: object) -> dict[str, object]:
-    tools = [{"id": f"c{n}", "type": "function", "function": {"name": call, "arguments": "{}"}} for n, call in enumerate(calls)]
+    functions = [{"name": call, "arguments": "{}"} for call in calls]
+    tools = [
+        {"id": f"c{n}", "type": "function", "function": function} for n, function in enumerate(functions)
+    ]
     called = [{"role": "assistant", "content": None, "tool_calls": tools}] if tools else []
-    return {"messages": [{"role": "user", "content": prompt}, *called, {"role": "assistant", "content": answer}], **more}
+    asked, reply = {"role": "user", "content": prompt}, {"role": "assistant", "content": answer}
+    return {"messages": [asked, *called, reply], **more}
 
 
 def test_the_starter_is_valid_and_its_recording_passes(tmp_path: Path) -> None:
@@ -56,9 +60,13 @@ def test_a_draft_has_a_task_for_each_prompt_and_passes_nothing(tmp_path: Path) -
     assert "delete_it x1" in file.read_text()
 
 
-@pytest.mark.parametrize("prompt", ["\x1b[31mred\x1b[0m", "a\u202eb", "- x: [", "'", "\U0001f600" * 50, "x" * 9_000])
+@pytest.mark.parametrize(
+    "prompt", ["\x1b[31mred\x1b[0m", "a\u202eb", "- x: [", "'", "\U0001f600" * 50, "x" * 9_000]
+)
 def test_a_draft_of_any_prompt_loads(prompt: str, tmp_path: Path) -> None:
-    (file,), _, _ = draft(tmp_path / "drafted", read_traces(recordings(tmp_path, said(prompt, prompt, prompt[:50]))))
+    (file,), _, _ = draft(
+        tmp_path / "drafted", read_traces(recordings(tmp_path, said(prompt, prompt, prompt[:50])))
+    )
     assert len(load_suite(file).tasks) == 1
 
 

@@ -8,8 +8,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +96,12 @@ class World:
         self.tone = 4
         self.state: dict[str, str] = {"note.txt": "all done\n"}
         self.amount = 40
+        self.written = 0
         self.script = SCRIPT
 
     @property
     def task(self) -> dict[str, Any]:
-        task: dict[str, Any] = self.suite["tasks"][0]
+        task: dict[str, Any] = self.suite["tasks"][-1]
         return task
 
     def criterion(self, name: str) -> dict[str, Any]:
@@ -120,12 +122,14 @@ class World:
             (self.folder / "end" / name).write_text(text)
         (self.folder / "checks").mkdir(exist_ok=True)
         (self.folder / "checks" / "said.py").write_text(self.script)
-        connection = sqlite3.connect(self.folder / "shop.db")
-        with connection:
-            connection.execute("CREATE TABLE IF NOT EXISTS refund (amount)")
-            connection.execute("DELETE FROM refund")
-            connection.execute("INSERT INTO refund VALUES (?)", (self.amount,))
-        connection.close()
+        if self.amount != self.written:  # writing the same row again would change bytes of the file
+            connection = sqlite3.connect(self.folder / "shop.db")
+            with connection:
+                connection.execute("CREATE TABLE IF NOT EXISTS refund (amount)")
+                connection.execute("DELETE FROM refund")
+                connection.execute("INSERT INTO refund VALUES (?)", (self.amount,))
+            connection.close()
+            self.written = self.amount
 
 
 class Counted:
@@ -180,7 +184,7 @@ def grading(monkeypatch: pytest.MonkeyPatch) -> Grading:
 @pytest.fixture
 def steelyard_(tmp_path: Path) -> Command:
     def run(*arguments: str, **settings: str) -> Process:
-        return subprocess.run(
+        return subprocess.run(  # noqa: PLW1510 the exit code is what is asked for
             [sys.executable, "-m", "steelyard", *arguments],
             cwd=tmp_path, capture_output=True, text=True, timeout=120, env={**_clean(), **settings},
         )  # fmt: skip
@@ -334,7 +338,8 @@ def order_of_criteria(world: World) -> None:
 
 
 def one_more_task(world: World) -> None:
-    world.suite["tasks"].insert(0, {**world.task, "id": "more", "prompt": "Refund order 8."})
+    more = {**json.loads(json.dumps(world.task)), "id": "more", "prompt": "Refund order 8."}
+    world.suite["tasks"].insert(0, more)
 
 
 def cost(world: World) -> None:
@@ -551,12 +556,12 @@ def test_runs_show_the_trend_and_where_the_standard_changed(capitals: Path, stee
     board = steelyard_("runs").stdout
     assert "50.0 % to 100.0 % (2 runs)" in board
     assert "different standards" not in board
-    SUITE_2 = json.loads(json.dumps(SUITE))
-    SUITE_2["tasks"][0]["criteria"][0]["rule"] = "The answer MUST be exact."
-    (capitals / "suite.json").write_text(json.dumps(SUITE_2))
+    other = json.loads(json.dumps(SUITE))
+    other["tasks"][0]["criteria"][0]["rule"] = "The answer MUST be exact."
+    (capitals / "suite.json").write_text(json.dumps(other))
     steelyard_(*GRADE)
     board = steelyard_("runs").stdout
-    assert "2 different standards" in board
+    assert "under 2 different standards" in " ".join(board.split())
     assert len(names(steelyard_)) == 3
     assert all(len(line) <= 80 for line in board.splitlines())
 
@@ -571,7 +576,10 @@ def test_what_if_over_a_kept_run_changes_nothing_of_it(capitals: Path, steelyard
     rows = steelyard_(*GRADE, "--out", "rows.jsonl", "--no-store", "-q")
     assert rows.returncode == 1
     by_rows = steelyard_("whatif", "suite.json", "rows.jsonl", "--set", "italy/C1=1", "--json")
-    assert without_names(by_rows.stdout) == without_names(changed.stdout)
+    of_rows, of_run = (
+        {**without_names(each.stdout), "notices": []} for each in (by_rows, changed)
+    )  # fmt: skip  the rows alone do not tell about the traces
+    assert of_rows == of_run
 
 
 def test_an_imported_run_has_the_scores_that_it_was_exported_with(
@@ -740,7 +748,7 @@ main()
 def test_a_store_that_fails_on_the_way_loses_no_result(capitals: Path, method: str, call: int) -> None:
     """The scores are printed, the row file is written, and exit code 2 says that the run was not kept."""
     (capitals / "full.py").write_text(FULL.format(method=method, call=call))
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: PLW1510 the same
         [sys.executable, "full.py", *GRADE, "--out", "rows.jsonl"],
         cwd=capitals, capture_output=True, text=True, timeout=60, env=_clean(),
     )  # fmt: skip
@@ -756,27 +764,39 @@ def test_a_store_that_fails_on_the_way_loses_no_result(capitals: Path, method: s
     ]  # fmt: skip
 
 
-@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX systems")
-def test_a_store_in_a_read_only_folder_is_a_sentence(capitals: Path) -> None:
-    """As a user without rights of their own: root may write everywhere."""
-    (capitals / "closed").mkdir()
-    (capitals / "closed").chmod(0o555)
-    command = [sys.executable, "-m", "steelyard", *GRADE, "--store", "closed/store.db"]
-    if os.getuid() == 0:
-        script = (
-            "import os, runpy, sys; os.setuid(65534); sys.argv = sys.argv[1:]; runpy.run_module('steelyard')"
-        )
-        command = [sys.executable, "-c", script, *command[2:]]
-        for folder in (capitals, *capitals.parents):
-            if not folder.stat().st_mode & 0o001:
-                if folder.owner() != "root" or folder in (Path("/root"), Path("/")):
-                    pytest.skip("the temporary folder cannot be opened to another user here")
-                folder.chmod(folder.stat().st_mode | 0o055)
-    done = subprocess.run(command, cwd=capitals, capture_output=True, text=True, timeout=60, env=_clean())
-    assert done.returncode == 2, (done.stdout, done.stderr)
-    assert "closed/store.db" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert list((capitals / "closed").iterdir()) == []
+AS_ANOTHER_USER = """\
+import os, sys
+from steelyard import store
+from steelyard.cli import main
+
+arguments = sys.argv[1:]
+try:
+    main([*arguments, "--no-store", "-q"])  # everything is loaded now
+except SystemExit as done:
+    assert done.code == 1, done.code
+if os.getuid() == 0:  # who may write everywhere
+    os.setuid(65534)
+main([*arguments, "--store", os.environ["PLACE"]])
+"""
+
+
+@pytest.mark.parametrize(("rights", "code"), [(0o777, 1), (0o555, 2)])
+def test_a_store_in_a_read_only_folder_is_a_sentence(capitals: Path, rights: int, code: int) -> None:
+    (capitals / "another.py").write_text(AS_ANOTHER_USER)
+    capitals.chmod(0o755)
+    with tempfile.TemporaryDirectory() as place:
+        closed = Path(place) / "closed"
+        closed.mkdir()
+        Path(place).chmod(0o755)
+        closed.chmod(rights)
+        done = subprocess.run(  # noqa: PLW1510 the same
+            [sys.executable, "another.py", *GRADE], cwd=capitals, capture_output=True, text=True, timeout=60,
+            env={**_clean(), "PLACE": str(closed / "store.db")},
+        )  # fmt: skip
+        assert done.returncode == code, (done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        assert ("cannot be opened" in done.stderr) == (code == 2)
+        assert bool(list(closed.iterdir())) == (code == 1)
 
 
 # --- --resume: a run that was broken off goes on, and each trial counts once.
@@ -799,7 +819,8 @@ class Slow:
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "log.txt"
         criterion = {
-            "id": "C1", "dimension": "correctness", "rule": "It MUST be done.", "check": {"kind": "python", "file": "slow.py"},
+            "id": "C1", "dimension": "correctness", "rule": "It MUST be done.",
+            "check": {"kind": "python", "file": "slow.py"},
         }  # fmt: skip
         suite = {
             "schema": "suite/1", "name": "slow", "owner": "jo@example.com",
@@ -829,7 +850,7 @@ class Slow:
         return [sys.executable, "-m", "steelyard", *GRADE, "--trust-graders", *more]
 
     def run(self, *more: str) -> Process:
-        return subprocess.run(
+        return subprocess.run(  # noqa: PLW1510 the exit code is what is asked for
             self.command(*more), cwd=self.folder, capture_output=True, text=True, timeout=120, env=_clean()
         )
 
@@ -871,8 +892,8 @@ class Slow:
 
 
 @pytest.fixture
-def slow(tmp_path: Path) -> Iterator[Slow]:
-    yield Slow(tmp_path)
+def slow(tmp_path: Path) -> Slow:
+    return Slow(tmp_path)
 
 
 @pytest.mark.slow
@@ -986,7 +1007,10 @@ def test_odd_ids_never_meet(tmp_path: Path, steelyard_: Command) -> None:
         {
             "id": id_, "prompt": f"Say {number}.",
             "criteria": [
-                {"id": name, "dimension": "correctness", "rule": "Right.", "check": {"kind": "equals", "value": str(value)}}
+                {
+                    "id": name, "dimension": "correctness", "rule": "It MUST be right.",
+                    "check": {"kind": "equals", "value": str(value)},
+                }
                 for name, value in ((id_, number), ("C1", number), ("c1", -1))
             ],
         }

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         json_report,
         junit_report,
         markdown_report,
+        plain_text,
         runs_board,
         scoreboard,
         trace_board,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from steelyard.app.run import Run
 
 _HOMES = {
+    "plain_text": "reports",
     "runs_board": "reports",
     "verdict_board": "reports",
     "open_store": "keeping",
@@ -99,6 +101,7 @@ __all__ = [
     "load_suite",
     "markdown_report",
     "open_store",
+    "plain_text",
     "read_traces",
     "runs_board",
     "score_rows",

@@ -1,4 +1,4 @@
-"""The bundled standards, run: `operations` (the demo) and `tau2` (built from result files)."""
+"""The bundled standards, run: `operations` (the demo), `booking`, and `tau2` (built from result files)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,18 @@ def demo_run() -> tuple[Run, Run]:
     checkout, _ = select(suite, only=["checkout"])
     lucky = grade(checkout, read_traces(folder / "lucky.jsonl"), recorded=[folder / "lucky_verdicts.jsonl"])
     return main, lucky
+
+
+def booking_run() -> Run:
+    """One task of booking a room, and three trials whose agent says that it is done.
+
+    In the first no row was written, in the second one for another customer, in the third the right one after a change
+    that nobody had allowed: claim, outcome and authority come apart.
+    """
+    from steelyard.app.bundled_operations import booking_folder
+
+    folder = booking_folder()
+    return grade(load_suite(folder / "suite.yaml"), read_traces(folder / "traces.jsonl"))
 
 
 def grade_tau2(

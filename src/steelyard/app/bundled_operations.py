@@ -1,4 +1,4 @@
-"""Where the bundled example stands: a suite, its recordings and the verdicts that people gave on them."""
+"""Where the bundled examples stand: suites, their recordings with end states, and verdicts that people gave on them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,26 @@ from steelyard.errors import InputError
 
 
 def operations_folder() -> Path:
-    """The folder with `suite.yaml`, `traces.jsonl`, `verdicts.jsonl`, `lucky.jsonl` and
-    `lucky_verdicts.jsonl`.
+    """The folder with `suite.yaml`, `traces.jsonl`, `verdicts.jsonl`, `lucky.jsonl`, `lucky_verdicts.jsonl`,
+    `references.jsonl` and the files of `states/`.
 
     Raises `InputError` when the installed package lacks it (a broken or zipped installation).
     """
+    return _bundled("operations")
+
+
+def booking_folder() -> Path:
+    """The folder with `suite.yaml`, `traces.jsonl`, `reference.jsonl` and the databases of `states/`.
+
+    Raises `InputError` as `operations_folder`.
+    """
+    return _bundled("booking")
+
+
+def _bundled(name: str) -> Path:
     from importlib.resources import files
 
-    folder = Path(str(files("steelyard"))) / "bundled" / "operations"
+    folder = Path(str(files("steelyard"))) / "bundled" / name
     if not (folder / "suite.yaml").is_file():
         raise InputError(f"The bundled example is not at {folder}. Install steelyard again from its wheel.")
     return folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -65,7 +66,9 @@ def _fields(kind: Kind, declared: Any) -> dict[str, Any]:
         raise InputError(f"it has the unknown key {unknown[0]!r}; keys are {', '.join((*_RUNS, *_BESIDE))}")
     runs = [key for key in _RUNS if key in declared]
     if len(runs) > 1 or (kind == "reference" and not runs):
-        raise InputError(f"it needs exactly one of {', '.join(_RUNS)}, and has {' and '.join(runs) or 'none'}")
+        raise InputError(
+            f"it needs exactly one of {', '.join(_RUNS)}, and has {' and '.join(runs) or 'none'}"
+        )
     return dict(declared)
 
 
@@ -122,9 +125,9 @@ def _untouched(trace: Trace, solved: Trace | None) -> Trace:
 def _from_file(suite: Suite, task: Task, named: Any) -> Trace:
     if not isinstance(named, str):
         raise InputError("`trace` is no file name")
-    name, _, locator = (named, "", "") if (Path(suite.folder) / named).exists() else named.rpartition("#")
+    name, _, locator = (named, "", "") if os.path.exists(Path(suite.folder, named)) else named.rpartition("#")
     path = _beside(suite, name or named)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise InputError(
             f"there is no file {name or named!r} beside the suite; an answer is written {{answer: ...}}"
         )
@@ -174,7 +177,9 @@ def _row_files(suite: Suite, task: Task, declared: Declared, folder: Path) -> It
             yield _beside(suite, name)
     elif isinstance(recorded, Mapping):
         file = folder / "recorded.jsonl"
-        file.write_bytes(b"".join(_row(task, declared.trace, name, value) + b"\n" for name, value in recorded.items()))
+        file.write_bytes(
+            b"".join(_row(task, declared.trace, name, value) + b"\n" for name, value in recorded.items())
+        )
         yield file
     elif recorded is not None:
         raise InputError("`recorded` is neither a mapping of criteria to scores nor a file of verdict rows")
@@ -186,7 +191,9 @@ def _row(task: Task, trace: Trace, criterion: str, value: Any) -> bytes:
         raise InputError(f"`recorded` names {criterion!r}; the criteria are {', '.join(known)}")
     if _by_code(task.criteria[known.index(criterion)]):
         raise InputError(f"`recorded` names {criterion}, which code settles; leave it out")
-    told = value if isinstance(value, Mapping) else {"score": int(value) if isinstance(value, bool) else value}
+    told = (
+        value if isinstance(value, Mapping) else {"score": int(value) if isinstance(value, bool) else value}
+    )
     who = {"status": "graded", "graders": [{"kind": "human", "setup": "recorded"}]}
     place = {"task": task.id, "trial": 1 if trace.trial is None else trace.trial, "criterion": criterion}
     return _encode({**who, **told, **place})

@@ -90,15 +90,21 @@ def _of_reference(task: Task, run: Run) -> Rehearsal:
         if shown:
             found[shown].append(criterion)
     left = [criterion.id for criterion in found.pop("open")]
-    says = [f"{words} {', '.join(each.id for each in several)}" for words, several in found.items() if several]
+    says = [
+        f"{words} {', '.join(each.id for each in several)}" for words, several in found.items() if several
+    ]
     ending = trial.ended_by
     if ending is not None and ending not in task.complete_when.ended_by:
         says.append(f"ends with {ending}, which `complete_when` does not take")
     if says:
         why = [_sentence(criterion) for several in found.values() for criterion in several]
-        return _rehearsal(task, "reference", "error", f"reference {' and '.join(says)}", trial, why=why, left=left)
+        return _rehearsal(
+            task, "reference", "error", f"reference {' and '.join(says)}", trial, why=why, left=left
+        )
     if left:
-        return _rehearsal(task, "reference", "open", f"reference leaves {', '.join(left)} open", trial, left=left)
+        return _rehearsal(
+            task, "reference", "open", f"reference leaves {', '.join(left)} open", trial, left=left
+        )
     return _rehearsal(task, "reference", "ok", "reference passes", trial)
 
 

@@ -136,3 +136,10 @@ def verdict_board(
     return report.verdict_board(
         run.scores, task=task, criterion=criterion, why=why, rules=_rules(run), **style
     )
+
+
+def plain_text(text: str) -> str:
+    """Text in which nothing can steer a terminal: control and direction marks are written out, line ends stay."""
+    from steelyard.report.text import visible
+
+    return visible(text, keep="\n")

@@ -190,7 +190,24 @@ def _call(selector: Selector, trace: Trace) -> Found | Absent:
     except LookupError:
         reason = f"{step.id} {selector.name} has no argument at {show(selector.pointer)}"
         return Absent(reason=reason, source="call")
+    if selector.index is None and _is_ambiguous(released, step, selector.pointer):
+        reason = f"message {step.turn} calls {selector.name} several times with other values, in no order"
+        reason = f"{reason}; write call:{selector.name}[0] for the first recorded"
+        return Absent(reason=reason, source="call", undecided=True)
     return Found(value=value, source="call", evidence=(_reference(step.id, "args", selector.pointer),))
+
+
+def _is_ambiguous(calls: list[Step], chosen: Step, pointer: str) -> bool:
+    """Whether the message of the chosen call holds another one that says something else at the pointer."""
+    beside = [step.call for step in calls if step.turn == chosen.turn and step.call is not None]
+    return len(beside) > 1 and len({_content(call.args, pointer) for call in beside}) > 1
+
+
+def _content(args: Any, pointer: str) -> str:
+    try:
+        return repr(follow(args, pointer))
+    except LookupError:
+        return ""
 
 
 def _no_call(selector: Selector, trace: Trace, *, drafts: int) -> Absent:

@@ -26,9 +26,10 @@ BROKEN = 2
 def check(
     context: click.Context, /, suite: str, as_json: bool, trust_python: bool, trust_graders: bool, quiet: bool
 ) -> None:
-    """Validate SUITE, list every problem with its line, and run the reference and no-op of each task that has one.
+    """Validate SUITE, and run its references and no-ops.
 
-    A reference that does not pass its own task breaks the standard (exit code 2); a no-op that passes is a warning.
+    Every problem is listed with its line. A reference that does not pass its own task breaks the standard (exit code
+    2); a no-op that passes is a warning; what only people or judges settle stays open.
     """
     import msgspec
 

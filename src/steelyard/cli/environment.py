@@ -21,9 +21,11 @@ class Flag(click.Option):
 def read_dotenv(folder: Path | None = None) -> None:
     """Take `NAME=value` lines of `.env` for names that are not set yet; not at all where CI is set."""
     path = (folder or Path()) / ".env"
-    if os.environ.get("CI") or not path.is_file():
+    if os.environ.get("CI"):
         return
     try:
+        if not path.is_file():
+            return
         lines = path.read_text("utf-8", errors="replace").splitlines()
     except OSError:
         return

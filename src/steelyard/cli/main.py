@@ -86,7 +86,9 @@ def _say(error: Exception) -> int:
         error.show()
         return USAGE
     if isinstance(error, SteelyardError):
-        click.echo(f"steelyard: {error}", err=True)
+        from steelyard.app import plain_text
+
+        click.echo(f"steelyard: {plain_text(str(error))}", err=True)
         return error.exit_code
     name = type(error).__name__
     click.echo(f"steelyard: an error inside Steelyard ({name}: {error}); --debug shows where", err=True)

@@ -61,6 +61,8 @@ class StepBuilder:
         self._times = TimeReader()
         for code, detail in record.notices:
             self.notice(code, detail)
+            # Of a key written twice only one value was read: the other may have held calls.
+            self.complete = self.complete and code != "duplicate_key"
 
     def notice(self, code: str, detail: str, step: str | None = None) -> None:
         """Equal codes are told once, with a count and the first step."""
@@ -191,6 +193,7 @@ class StepBuilder:
         step_id = f"s{len(self.steps) + 1:04d}"
         answered, by_order = self._pairing.answer(provider_id, name, caller)
         if answered is None:
+            self.complete = False  # the call that it answers is missing from the record
             self.notice("orphan_result", "A tool result answers no open call before it.", step_id)
         elif by_order and not by_order_is_meant:
             self.notice(

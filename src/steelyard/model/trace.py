@@ -17,7 +17,7 @@ Executed = Literal["yes", "no", "denied", "unknown"]
 ResultOutcome = Literal["ok", "error", "denied", "timeout", "cancelled", "interrupted", "missing"]
 EndedBy = Literal[
     "agent_stop", "user_stop", "max_turns", "budget", "agent_error",
-    "infrastructure_fault", "simulator_fault", "cancelled",
+    "infrastructure_fault", "simulator_fault", "cancelled", "unknown",
 ]  # fmt: skip
 FAULTS: frozenset[str] = frozenset({"infrastructure_fault", "simulator_fault"})
 
@@ -204,7 +204,10 @@ class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How the trial ended, in the words of the source (`exit_status`) and in ours (`ended_by`; null: not said)."""
+    """How the trial ended, in the words of the source (`exit_status`) and in ours (`ended_by`; null: not said).
+
+    `unknown`: the source says something that is none of ours, which completes no trial.
+    """
 
     final_step: str | None = None
     exit_status: str | None = None

@@ -16,6 +16,7 @@ from steelyard.scoring.plan import Plan, task_weights
 class GroupScores(msgspec.Struct, kw_only=True):
     """One group of criteria (a dimension or a layer).
 
+    `task_graded` and `trial_graded` count graded verdicts: a value stands only where something was graded.
     `task_low`, `task_high` are per task (NaN where the group has no value there), `weights` their relative
     votes, `votes` and `pooled_votes` per cell. All means are null when no task has a value.
     """
@@ -33,6 +34,8 @@ class GroupScores(msgspec.Struct, kw_only=True):
     task_low: Floats
     task_high: Floats
     trial_low: Floats
+    task_graded: Ints
+    trial_graded: Ints
     weights: Floats
     votes: Floats
     pooled_votes: Floats
@@ -77,6 +80,8 @@ def score_group(plan: Plan, cells: Cells, member: Bools) -> GroupScores:
         task_low=task_low,
         task_high=task_high,
         trial_low=trial_low,
+        task_graded=np.bincount(task_of[cells.trial[inside & graded]], minlength=n_tasks),
+        trial_graded=np.bincount(cells.trial[inside & graded], minlength=len(cells.trials)),
         weights=weights,
         votes=votes,
         pooled_votes=pooled / voters if voters else pooled,

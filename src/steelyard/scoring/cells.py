@@ -27,7 +27,7 @@ STATUS_WORDS = ("graded", "unknown", "error", "skipped")
 MOST_NAMED = 20
 """Names of the standard's missing parts that get a notice of their own."""
 CONFLICT = "conflict"
-"""`ended_by` of a trial whose rows contradict each other; no acceptance rule allows it."""
+"""`ended_by` of a trial whose rows contradict each other: complete in no reading, possibly in another."""
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +96,7 @@ class _Book:
         self.duplicates = 0
         self.unmatched: dict[str, int] = {}
         self.unnamed = 0
+        self.conflicts: set[str] = set()
         self.notices: list[ScoreNotice] = []
 
     def add(self, row: Verdict | TrialRow) -> None:
@@ -106,11 +107,24 @@ class _Book:
             self._add_trial(task, row)
         else:
             position = self.plan.tasks[task].index.get(row.criterion)
+            if (
+                position is not None
+                and isinstance(row, Graded)
+                and self._is_fraction_of_a_judge(task, position, row)
+            ):
+                row = Errored(
+                    task=row.task, trial=row.trial, criterion=row.criterion, error="judge_fraction",
+                    reason=f"people and judges answer yes or no; {row.score:g} is a fraction, which only code counts",
+                    evidence_refs=row.evidence_refs, graders=row.graders,
+                )  # fmt: skip
             if position is None:
                 name = f"criterion {row.criterion!r} of task {row.task!r}"
                 self._unmatched(name, row.criterion, self.plan.tasks[task].index)
             else:
                 self._add_verdict(task, position, row)
+
+    def _is_fraction_of_a_judge(self, task: int, position: int, row: Graded) -> bool:
+        return self.plan.tasks[task].criteria[position].check is None and row.score not in (0, 1)
 
     def _unmatched(self, what: str, name: str, known: Iterable[str]) -> None:
         if what not in self.unmatched and len(self.unmatched) >= MOST_NAMED:
@@ -135,9 +149,16 @@ class _Book:
             self.duplicates += 1
         else:
             where = f"{row.task}#{row.trial}"
-            detail = f"two different trial rows for {where}; it cannot count as complete until one is removed"
-            self.notices.append(ScoreNotice(code="conflicting_trial_rows", detail=detail, where=where))
-            self.trials[task][row.trial] = TrialRow(task=row.task, trial=row.trial, ended_by=CONFLICT)
+            same_end = known.ended_by == row.ended_by
+            what = (
+                "its measurements are left out" if same_end else "how it ended is open until one is removed"
+            )
+            if len(self.conflicts) < MOST_NAMED and where not in self.conflicts:
+                detail = f"two different trial rows for {where}; {what}"
+                self.notices.append(ScoreNotice(code="conflicting_trial_rows", detail=detail, where=where))
+            self.conflicts.add(where)
+            ended_by = row.ended_by if same_end else CONFLICT
+            self.trials[task][row.trial] = TrialRow(task=row.task, trial=row.trial, ended_by=ended_by)
 
     def _add_verdict(self, task: int, position: int, row: Verdict) -> None:
         self.used += 1

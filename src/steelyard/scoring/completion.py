@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.model.table import Completion, Count, KScore, PassRate, TaskCount
 from steelyard.scoring.averages import trial_tasks, undecided
-from steelyard.scoring.cells import GRADED, Bools, Cells, Floats
+from steelyard.scoring.cells import CONFLICT, GRADED, Bools, Cells, Floats
 from steelyard.scoring.confidence import rate_interval, task_interval
 from steelyard.scoring.plan import Plan, task_weights
 from steelyard.stats.repeats import pass_at_k, pass_hat_k
@@ -41,8 +41,9 @@ def accept(plan: Plan, cells: Cells) -> Acceptance:
         ],
         dtype=np.bool_,
     )
+    open_end = np.array([trial.ended_by == CONFLICT for trial in cells.trials], dtype=np.bool_)
     counted = np.array([trial.counted for trial in cells.trials], dtype=np.bool_)
-    low, high = (short == 0) & ended & counted, (broken == 0) & ended & counted
+    low, high = (short == 0) & ended & counted, (broken == 0) & (ended | open_end) & counted
     task_of = trial_tasks(cells)
     of = np.bincount(task_of, weights=counted, minlength=len(plan.tasks))
     return Acceptance(
@@ -91,23 +92,24 @@ def _mean_k(values: list[Fraction | None]) -> KScore:
     return KScore(value=float(sum(known, Fraction(0)) / len(known)), n_tasks=len(known))
 
 
-def pass_rate(cells: Cells, accepted: Acceptance) -> PassRate:
+def pass_rate(cells: Cells, accepted: Acceptance, *, independent: bool = True) -> PassRate:
     """Complete trials of all trials that were no fault; a planned trial without a record counts as not passed.
 
     The empty trial that holds the votes of a task with only faults is no execution, so it is not among them.
     """
     own = [index for index, trial in enumerate(cells.trials) if trial.counted and not trial.stand_in]
     complete = int(sum(bool(accepted.low[index]) for index in own))
+    possible = int(sum(bool(accepted.high[index]) for index in own))
     faults = sum(not trial.counted for trial in cells.trials)
     of = len(own)
     return PassRate(
         value=complete / of if of else None,
         low=complete / of if of else None,
-        high=sum(bool(accepted.high[index]) for index in own) / of if of else None,
+        high=possible / of if of else None,
         complete=complete,
         of=of,
         strict=complete / (of + faults) if of + faults else None,
-        ci=rate_interval(complete, of) if _one_trial_each(cells) else None,
+        ci=rate_interval(complete, possible, of) if independent and _one_trial_each(cells) else None,
     )
 
 

@@ -47,10 +47,10 @@ def _interval(plan: Plan, voting: list[int], values: Floats, weights: Floats) ->
     return mean_interval(picked, weights=votes, strata=strata, clusters=clusters)
 
 
-def rate_interval(k: int, n: int) -> Ci:
-    """Wilson 95% for k of n independent trials; null with `no_data` when n is 0."""
-    found = wilson(k, n)
-    return Ci(low=found.low, high=found.high, method=found.method, status=found.status, se=found.se, n=n)
+def rate_interval(low: int, high: int, n: int) -> Ci:
+    """Wilson 95% of n independent trials: the lower bound of `low` of them, the upper of `high`; null when n is 0."""
+    bottom, top = wilson(low, n), wilson(high, n)
+    return Ci(low=bottom.low, high=top.high, method=bottom.method, status=bottom.status, n=n)
 
 
 def _worst(one: str, other: str) -> str:

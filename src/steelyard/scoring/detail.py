@@ -94,7 +94,10 @@ class _Writer:
             gates={score.id: score.outcome for score in criteria if score.gate},
             failure=_failure(criteria) if trial.counted else None,
             criteria=criteria,
-            dimensions={name: _known(group.trial_low[index]) for name, group in self.dimensions.items()},
+            dimensions={
+                name: _known(group.trial_low[index]) if group.trial_graded[index] else None
+                for name, group in self.dimensions.items()
+            },
             measurements=trial.row.measurements if trial.row else {},
             trace=trial.row.trace if trial.row else None,
         )
@@ -173,7 +176,7 @@ def _failure(criteria: tuple[CriterionScore, ...]) -> dict[str, str | None] | No
 
 def _bounds(group: GroupScores, task: int) -> dict[str, float | None]:
     low, high = _known(group.task_low[task]), _known(group.task_high[task])
-    return {"value": low, "low": low, "high": high}
+    return {"value": low if group.task_graded[task] else None, "low": low, "high": high}
 
 
 def _known(value: float) -> float | None:

@@ -99,7 +99,7 @@ def table(made: Scored, *, detail: bool = True) -> ScoreTable:
         completion=completion(made.plan, cells, accepted),
         pass_hat_k=hat,
         pass_at_k=at,
-        pass_rate=pass_rate(cells, accepted),
+        pass_rate=pass_rate(cells, accepted, independent=suite.clusters is None),
         measurements=_measurements(cells),
         states=_states(cells),
         faults=fault_counts(cells),

@@ -17,7 +17,7 @@ MOST_VALUES = 50
 
 
 def slices(plan: Plan, accepted: Acceptance, dimensions: Mapping[str, GroupScores]) -> dict[str, Any]:
-    """`{tag: {value: {n_tasks, completion: {value, low, high, ci?}, dimensions: {name: low or null}}}}`.
+    """By tag and value: `{n_tasks, completion: {value, low, high, ci?}, dimensions: {name: {value, low, high, ...}}}`.
 
     Tasks vote equally inside a slice. A dimension that no task of the slice has is null.
     """
@@ -28,29 +28,43 @@ def slices(plan: Plan, accepted: Acceptance, dimensions: Mapping[str, GroupScore
             if tag in entry.task.tags:
                 groups.setdefault(entry.task.tags[tag], []).append(index)
         if len(groups) <= MOST_VALUES:
+            single = plan.suite.clusters is None  # tasks of one cluster are no independent samples
             found[tag] = {
-                name: _slice(members, accepted, dimensions) for name, members in sorted(groups.items())
+                name: _slice(members, accepted, dimensions, single)
+                for name, members in sorted(groups.items())
             }
     return found
 
 
-def _slice(members: list[int], accepted: Acceptance, dimensions: Mapping[str, GroupScores]) -> dict[str, Any]:
+def _slice(
+    members: list[int], accepted: Acceptance, dimensions: Mapping[str, GroupScores], independent: bool
+) -> dict[str, Any]:
     low, high = accepted.task_low[members], accepted.task_high[members]
     completion: dict[str, Any] = {
         "value": float(low.mean()),
         "low": float(low.mean()),
         "high": float(high.mean()),
     }
-    if np.array_equal(low, high) and bool(np.isin(low, (0.0, 1.0)).all()):
+    if independent and np.array_equal(low, high) and bool(np.isin(low, (0.0, 1.0)).all()):
         found = wilson(int(low.sum()), len(members))
         completion["ci"] = {"low": found.low, "high": found.high, "method": found.method}
     return {
         "n_tasks": len(members),
         "completion": completion,
-        "dimensions": {name: _mean(group.task_low[members]) for name, group in dimensions.items()},
+        "dimensions": {name: _mean(group, members) for name, group in dimensions.items()},
     }
 
 
-def _mean(values: Any) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+def _mean(group: GroupScores, members: list[int]) -> dict[str, Any]:
+    low, high = group.task_low[members], group.task_high[members]
+    known = ~np.isnan(low)
+    if not known.any():
+        return {"value": None, "low": None, "high": None, "n_tasks": 0}
+    floor = float(low[known].mean())
+    graded = bool(group.task_graded[members].any())
+    return {
+        "value": floor if graded else None,
+        "low": floor,
+        "high": float(high[known].mean()),
+        "n_tasks": int(known.sum()),
+    }

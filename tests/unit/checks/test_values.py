@@ -279,11 +279,8 @@ def test_later_kinds_are_errors_that_say_so() -> None:
 
 TRIAL = trace_of(
     said("a", role="user"),
-    [
-        said("looking"),
-        call("find", {"q": 1}, result={"rows": [7, 8]}),
-        call("find", {"q": 2}, result={"rows": []}),
-    ],
+    [said("looking"), call("find", {"q": 1}, result={"rows": [7, 8]})],
+    call("find", {"q": 2}, result={"rows": []}),
     call("a/b~c", {"x": {"y": [5]}}),
     call("broken", error="bad"),
     call("draft", {"v": 1}, visible="draft_rejected"),

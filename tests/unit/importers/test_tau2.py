@@ -235,7 +235,6 @@ def test_a_component_is_met_only_when_every_entry_says_so(checks: Any, value: fl
         ("user_simulator_crashed", "simulator_fault"),
         ("timeout", "budget"),
         ("context_window_exceeded", "agent_error"),
-        (None, None),
     ],
 )
 def test_endings(tmp_path: Path, reason: str | None, ending: str | None) -> None:
@@ -244,9 +243,15 @@ def test_endings(tmp_path: Path, reason: str | None, ending: str | None) -> None
     assert trace.notices == ()
 
 
+def test_a_simulation_that_does_not_say_how_it_ended_earns_nothing(tmp_path: Path) -> None:
+    trace = edited(tmp_path, termination_reason=None)
+    assert trace.outcome.ended_by == "unknown"
+    assert codes(trace) == ["unknown_ending"]
+
+
 def test_an_unknown_ending_is_not_guessed(tmp_path: Path) -> None:
     trace = edited(tmp_path, termination_reason="unexpected_error")
-    assert (trace.outcome.exit_status, trace.outcome.ended_by) == ("unexpected_error", None)
+    assert (trace.outcome.exit_status, trace.outcome.ended_by) == ("unexpected_error", "unknown")
     assert codes(trace) == ["unknown_ending"]
 
 

@@ -154,3 +154,72 @@ def test_a_trial_that_did_not_stop_by_itself_is_not_complete(ended_by: str) -> N
     assert (table.completion.low, table.completion.high) == (0.0, 0.0)
     allowed = suite(task("a", criterion("C1"), complete_when={"ended_by": ["max_turns"]}))
     assert scored(allowed, rows).completion.value == (1.0 if ended_by == "max_turns" else 0.0)
+
+
+def test_a_judged_criterion_takes_no_fraction() -> None:
+    judged = {**criterion("C1", pass_mark=0.5), "judge": {}}
+    del judged["check"]
+    table = scored(suite(task("t", judged)), [graded("t", "C1", 0.5, graders=[{"kind": "human"}])])
+    assert (cell(table, "t", "C1").status, cell(table, "t", "C1").failure_tag) == ("error", "judge_fraction")
+
+
+def test_a_task_and_a_slice_where_nothing_was_graded_have_no_value() -> None:
+    standard = suite(
+        task("a", criterion("C1"), tags={"kind": "x"}), task("b", criterion("C1"), tags={"kind": "y"})
+    )
+    table = scored(standard, [ungraded("a", "C1", "unknown"), graded("b", "C1", 1)])
+    assert table.tasks[0].correctness == {"value": None, "low": 0.0, "high": 1.0}
+    assert table.tasks[0].trials[0].dimensions == {"correctness": None}
+    assert table.slices["kind"]["x"]["dimensions"]["correctness"] == {
+        "value": None, "low": 0.0, "high": 1.0, "n_tasks": 1,
+    }  # fmt: skip
+
+
+def test_the_pass_rate_s_interval_spans_what_is_missing() -> None:
+    standard = suite(*(task(f"t{n}", criterion("C1")) for n in range(100)))
+    table = scored(standard, [graded(f"t{n}", "C1", int(n < 80)) for n in range(90)])
+    ci = table.pass_rate.ci
+    assert (
+        ci is not None
+        and ci.low == pytest.approx(0.7112, abs=5e-5)
+        and ci.high == pytest.approx(0.9448, abs=5e-5)
+    )
+
+
+def test_trial_rows_that_differ_only_in_a_measurement_leave_the_ending_alone() -> None:
+    rows = [
+        graded("a", "C1", 1),
+        {"task": "a", "trial": 1, "ended_by": "agent_stop", "measurements": {"seconds": 1}},
+        {"task": "a", "trial": 1, "ended_by": "agent_stop", "measurements": {"seconds": 2}},
+    ]
+    table = scored(suite(task("a", criterion("C1"))), rows)
+    assert table.completion.value == 1.0
+    assert table.measurements == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "mark", "passes"),
+    [
+        ("0.99999999999999999999", 1, False),
+        ("0.69999999999999999", 0.7, False),
+        ("0.70000000000000000000", 0.7, True),
+        ("0.33333333333333331", 0.3, True),
+    ],
+)
+def test_scores_stay_on_the_side_of_the_mark_that_was_written(
+    written: str, mark: float, passes: bool
+) -> None:
+    from steelyard.grading.rows import read_row
+    from steelyard.scoring import score
+
+    line = f'{{"task": "t", "criterion": "C1", "status": "graded", "score": {written}}}'
+    row = read_row("rows:1", line.encode())
+    table = score(suite(task("t", criterion("C1", pass_mark=mark))), [row])  # type: ignore[list-item]
+    assert (table.completion.value == 1.0) is passes
+
+
+def test_a_score_just_above_one_is_refused() -> None:
+    from steelyard.grading.rows import read_row
+
+    line = b'{"task": "t", "criterion": "C1", "status": "graded", "score": 1.00000000000000000000001}'
+    assert read_row("rows:1", line).error == "out_of_range"  # type: ignore[union-attr]

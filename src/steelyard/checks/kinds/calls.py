@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 
 import msgspec
 
@@ -16,7 +17,7 @@ from steelyard.model.trace import Step
 from steelyard.model.verdict import Finding, Undecided
 from steelyard.ports.grader import GraderInput
 
-VERSION = "1"
+VERSION = "2"
 
 _PRESENCE = frozenset({"in_order", "at_least", "each"})
 """Modes that ask for calls; the others also forbid some."""
@@ -62,8 +63,8 @@ def reads(spec: CallsCheck) -> frozenset[str]:
 def grade(spec: CallsCheck, given: GraderInput) -> Finding:
     """1 or 0; undecided where the format cannot hold calls, or an incomplete record leaves it open.
 
-    All attempted calls count, denied ones and those of drafts included, in the order of the record. A fail names
-    step, tool and argument.
+    All attempted calls count, denied ones and those of drafts included, in the order of the record; the calls of
+    one message have none. A fail names step, tool and argument.
     """
     if not spec.expected and spec.mode in _PRESENCE:
         raise empty_check(f"mode {spec.mode} needs `expected` calls")
@@ -83,7 +84,36 @@ def grade(spec: CallsCheck, given: GraderInput) -> Finding:
     return passed(reason, evidence) if outcome.holds else failed(reason, evidence)
 
 
-def _exact(compared: Comparison) -> Outcome:
+def _turns(compared: Comparison) -> list[list[int]]:
+    """The actual calls by message, in order; the calls of one message have no order among themselves."""
+    places = range(len(compared.actual))
+    return [list(turn) for _, turn in groupby(places, lambda place: compared.actual[place].turn)]
+
+
+def _set_out(compared: Comparison, *, whole: bool) -> Comparison:
+    """The same comparison with the calls of each message in the order that fits the expected ones best.
+
+    `whole`: every call of a message stands against the expected call of its place; else a message takes as many of
+    the next expected calls as it can, which leaves the most to the messages after it.
+    """
+    order: list[int] = []
+    done = 0
+    for turn in _turns(compared):
+        matched: dict[int, int] = {}
+        longest = min(len(turn), len(compared.expected) - done)
+        for size in (longest,) if whole else range(longest, 0, -1):
+            found = best_matching([[a for a in turn if compared.fits(done + e, a)] for e in range(size)])
+            if whole or len(found) == size:
+                matched = found
+                break
+        free = iter([a for a in turn if a not in matched.values()])
+        order.extend(matched[e] if e in matched else next(free) for e in range(len(turn)))
+        done += len(turn) if whole else len(matched)
+    return Comparison(compared.expected, [compared.actual[a] for a in order])
+
+
+def _exact(given: Comparison) -> Outcome:
+    compared = _set_out(given, whole=True)
     expected, actual = compared.expected, compared.actual
     first = next((i for i in range(min(len(expected), len(actual))) if not compared.fits(i, i)), None)
     if first is None and len(expected) == len(actual):
@@ -97,7 +127,8 @@ def _exact(compared: Comparison) -> Outcome:
     return _fail(compared, f"{_extra(compared, len(expected))}; {_sizes(compared)}", lasting, len(expected))
 
 
-def _in_order(compared: Comparison) -> Outcome:
+def _in_order(given: Comparison) -> Outcome:
+    compared = _set_out(given, whole=False)
     chosen = is_subsequence(len(compared.expected), len(compared.actual), compared.fits)
     if chosen is not None:
         return _all_fit(compared, list(enumerate(chosen)), lasting=True)

@@ -128,6 +128,13 @@ def _is_listing(value: Any) -> bool:
     return isinstance(value.get("traces"), list) and isinstance(value.get("quarantined"), list)
 
 
+def _is_listed(value: dict[str, Any]) -> bool:
+    """One trace of such a list, on a line of its own."""
+    return (
+        isinstance(value.get("source"), dict) and isinstance(value.get("steps"), list) and "fidelity" in value
+    )
+
+
 def _read(record: Record) -> Trace:
     value = record.value
     if not isinstance(value, dict):

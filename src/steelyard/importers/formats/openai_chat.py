@@ -58,6 +58,7 @@ def _conversation(record: Record, value: Mapping[str, Any], pointer: str) -> Tra
     messages = value["messages"]
     builder = StepBuilder(record)
     if messages is None:
+        builder.complete = False
         builder.notice("no_messages", "The recording's messages are null.")
         messages = []
     if not isinstance(messages, list):
@@ -139,9 +140,10 @@ def _outcome(builder: StepBuilder, value: Mapping[str, Any]) -> Outcome:
         return Outcome(exit_status=status or word, error=error, ended_by=ending)
     told = word if isinstance(word, str) else (json_part(builder.plain(word)).text or "")
     builder.notice(
-        "unknown_ending", f"The recording ended by '{told[:60]}', which is none of the known endings."
+        "unknown_ending",
+        f"The recording ended by '{told[:60]}', which is none of {', '.join(sorted(_ENDINGS))}; it is not complete.",
     )
-    return Outcome(exit_status=status or told, error=error)
+    return Outcome(exit_status=status or told, error=error, ended_by="unknown")
 
 
 def _measurements(builder: StepBuilder, value: Any) -> dict[str, float]:

@@ -100,6 +100,7 @@ def _read(record: Record, file: Tau2File, simulation: Any, base: str, where: str
     task_id = read_task_id(simulation.get("task_id"), builder)
     messages = simulation.get("messages")
     if messages is None:
+        builder.complete = False
         builder.notice("no_messages", "The simulation has no messages.")
         messages = []
     if not isinstance(messages, list):
@@ -153,9 +154,13 @@ def _outcome(builder: StepBuilder, simulation: Mapping[str, Any]) -> Outcome:
         elif "user" in reason or "simulator" in reason:
             ending = "simulator_fault"
         else:
+            ending = "unknown"
             builder.notice(
                 "unknown_ending", f"The simulation ended by '{reason[:60]}', which has no known meaning."
             )
+    if reason is None:
+        ending = "unknown"
+        builder.notice("unknown_ending", "The simulation does not say how it ended; its reward is then 0.")
     return Outcome(exit_status=reason, ended_by=ending)
 
 
