@@ -181,7 +181,13 @@ def _check(kind: type[msgspec.Struct]) -> str:
     module = importlib.import_module(f"steelyard.checks.kinds.{tag}")
     grade = module.PythonGrader.grade if tag == "python" else module.grade
     table_of_fields = _table(("parameter", "value", "default", "meaning"), _rows(kind))
-    return f"### {tag} check\n\n{_paragraph(kind)}\n\n{table_of_fields}\n\nResult: {_paragraph(grade)}"
+    return f"### {tag} check\n\n{_paragraph(kind)}\n\n{table_of_fields}\n\nResult: {_result(grade)}"
+
+
+def _result(grade: Any) -> str:
+    """The docstring in a reader's words."""
+    text = _paragraph(grade).replace("Raises `GraderError`: ", "Errors: ")
+    return text.replace("Raises `GraderError` for", "An error for")
 
 
 def _dimensions(_: str) -> str:

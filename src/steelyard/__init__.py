@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SteelyardError
+from steelyard.model.version import VERSION
 
 if TYPE_CHECKING:
     from steelyard.app import Run, grade, load_suite, read_traces, score_rows
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["Run", "SteelyardError", "__version__", "grade", "load_suite", "read_traces", "score_rows"]
 
 

@@ -314,3 +314,10 @@ def test_errors_do_not_steer_the_terminal(folder: Path, steelyard: Command) -> N
     done = steelyard("check", "no\u202esuch\x1b[31m.yaml")
     assert done.returncode == 2
     assert "\u202e" not in done.stderr and "\x1b" not in done.stderr
+
+
+def test_a_folder_s_env_file_cannot_grant_trust(folder: Path, steelyard: Command) -> None:
+    (folder / "evil.py").write_text("open('ran', 'w').close()\n")
+    (folder / ".env").write_text("STEELYARD_TRUST_PYTHON=1\nSTEELYARD_TRUST_GRADERS=1\nPATH=/nowhere\n")
+    assert steelyard("check", "evil.py", CI="").returncode == 2
+    assert not (folder / "ran").exists()

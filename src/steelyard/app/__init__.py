@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from steelyard.app.bundled import demo_run, grade_tau2
+    from steelyard.app.bundled import booking_run, demo_run, grade_tau2
     from steelyard.app.demo import demo_epilogue
     from steelyard.app.drafts import draft, start
     from steelyard.app.facade import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         load_run,
         open_store,
     )
+    from steelyard.app.references import rehearse
     from steelyard.app.reports import (
         changes,
         collect_traces,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from steelyard.app.run import Run
 
 _HOMES = {
+    "booking_run": "bundled",
+    "rehearse": "references",
     "plain_text": "reports",
     "runs_board": "reports",
     "verdict_board": "reports",
@@ -84,6 +87,7 @@ __all__ = [
     "Inputs",
     "Keep",
     "Run",
+    "booking_run",
     "changes",
     "collect_traces",
     "demo_epilogue",
@@ -103,6 +107,7 @@ __all__ = [
     "open_store",
     "plain_text",
     "read_traces",
+    "rehearse",
     "runs_board",
     "score_rows",
     "scoreboard",

@@ -59,18 +59,16 @@ def grade_tau2(
 
     suite = build_from_files({str(path): _document(path) for path in paths}, gates=gates)
     kept: list[Trace] = []
+    said = [ScoreNotice(code="standard", detail=text) for text in suite.notices]
 
     def audit(run: Run) -> Sequence[ScoreNotice]:
         whole = Run(suite=run.suite, rows=run.rows, full=True)
-        return cross_check(whole.scores, kept)
+        return (*cross_check(whole.scores, kept), *said)
 
     built = msgspec.structs.replace(suite, notices=())
     inputs = Inputs(only=tuple(only), limit=limit)
     traces = watched(read_traces(paths), kept)
-    run = grade_inputs(built, traces, inputs, progress=progress, full=full, keep=keep, audit=audit)
-    said = [ScoreNotice(code="standard", detail=text) for text in suite.notices]
-    run.notices = (*run.notices, *said)
-    return run
+    return grade_inputs(built, traces, inputs, progress=progress, full=full, keep=keep, audit=audit)
 
 
 def _document(path: str | Path) -> Any:

@@ -8,7 +8,6 @@ Completion then equals the source's reward, and `cross_check` says where it does
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,6 +50,8 @@ __all__ = [
 _OWNER = "the publisher of the result file"
 _NO_LAYER = "none: the result file states no requirement of this layer"
 _SHOWN = 5
+MOST_PLANNED = 10_000
+"""A file that says it planned more simulations of a task than this is not believed."""
 
 
 def build_tau2(file_value: Mapping[str, Any], *, gates: Sequence[str] = ()) -> Suite:
@@ -95,7 +96,10 @@ def build_from_files(files: Mapping[str, Any], *, gates: Sequence[str] = ()) -> 
             continue
         notices.extend(said if len(files) == 1 else (f"{name}: {notice}" for notice in said))
         for task in found:
-            if tasks.setdefault(task.id, task) != task:
+            merged = _merged(tasks.get(task.id), task)
+            if merged is not None:
+                tasks[task.id] = merged
+            else:
                 problems.append(
                     f"{name}: task {task.id} has other criteria than in an earlier file; grade them apart."
                 )
@@ -125,10 +129,18 @@ def _tau2_tasks(file_value: Any, gates: Sequence[str]) -> tuple[list[Task], list
             unchecked.append(task_id)
             continue
         golds[task_id] = gold
-        tasks.append(_task(task_id, prompt_of(entry, task_id), purpose_of(entry), (*criteria, *process)))
+        tasks.append(
+            _task(
+                task_id,
+                prompt_of(entry, task_id),
+                purpose_of(entry),
+                (*criteria, *process),
+                _planned(file_value),
+            )
+        )
     if problems:
         raise StandardError(problems)
-    return tasks, [*notices, *_notices(golds, unchecked), *_trial_notices(file_value, tasks)]
+    return tasks, [*notices, *_notices(golds, unchecked)]
 
 
 def build_taubench(values: Sequence[Any], *, gates: Sequence[str] = ()) -> Suite:
@@ -195,13 +207,16 @@ def _task_entries(
     return list(found.values())
 
 
-def _task(task_id: str, prompt: str, purpose: str, criteria: tuple[Criterion, ...]) -> Task:
+def _task(
+    task_id: str, prompt: str, purpose: str, criteria: tuple[Criterion, ...], trials: int | None = None
+) -> Task:
     covered = {criterion.layer for criterion in criteria}
     return Task(
         id=task_id,
         prompt=prompt,
         expected_behavior=purpose,
         criteria=criteria,
+        trials=trials,
         layers={layer: _NO_LAYER for layer in LAYERS if layer not in covered},
     )
 
@@ -255,14 +270,18 @@ def _named(tasks: Sequence[str]) -> str:
     return f"{len(tasks)} task{'s' if len(tasks) != 1 else ''} ({', '.join(tasks[:_SHOWN])}{more})"
 
 
-def _trial_notices(file_value: Mapping[str, Any], tasks: Sequence[Task]) -> list[str]:
-    """A notice for tasks that have fewer simulations in the file than it says were planned."""
+def _planned(file_value: Mapping[str, Any]) -> int | None:
+    """How many simulations of each task the file says were planned; those that are missing count as missing."""
     planned = at(file_value, "info", "num_trials")
-    simulations = file_value.get("simulations")
-    if not isinstance(planned, int) or not isinstance(simulations, list):
-        return []
-    ran = Counter(read_id(entry.get("task_id")) for entry in simulations if isinstance(entry, Mapping))
-    short = [task.id for task in tasks if ran[task.id] < planned]
-    return (
-        [f"{_named(short)}: fewer than the {planned} planned simulations are in the file."] if short else []
-    )
+    is_number = isinstance(planned, int) and not isinstance(planned, bool)
+    return planned if is_number and 1 <= planned <= MOST_PLANNED else None
+
+
+def _merged(known: Task | None, task: Task) -> Task | None:
+    """A task that stands in several files: its planned trials add up. None where the criteria differ."""
+    if known is None:
+        return task
+    if msgspec.structs.replace(known, trials=None) != msgspec.structs.replace(task, trials=None):
+        return None
+    planned = None if known.trials is None or task.trials is None else known.trials + task.trials
+    return msgspec.structs.replace(known, trials=planned)

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from steelyard.app.run import Run
 from steelyard.errors import InputError, StoreError, UsageError
 from steelyard.grading.engine import GradedTrial
@@ -168,14 +170,24 @@ def export_bundle(store: Store, name: str, file: str | Path) -> str:
 
 
 def import_bundle(store: Store, file: str | Path) -> str:
-    """Add the run of a bundle to the store and return its name here. Its scores are those that it was exported with."""
+    """Add the run of a bundle to the store and return its name here.
+
+    What the bundle says about its scores is not believed: they follow from its rows and its standard. InputError for a
+    standard that is not the one its hash names, or that cannot be scored.
+    """
     from steelyard import store as room
-
-    return room.import_run(store, file, accept=_accept)
-
-
-def _accept(suite: Suite) -> None:
     from steelyard.standards import suite_hash
 
-    if suite_hash(suite) != suite.hash:
-        raise InputError("the bundle's standard is not the one that its hash names; ask for the bundle again")
+    held, origin = room.read_run(file)
+    if suite_hash(held.suite) != held.suite.hash:
+        raise InputError(
+            f"the standard in {file} is not the one that its hash names; ask for the bundle again"
+        )
+    try:
+        scores = Run(
+            suite=held.suite, rows=held.rows, lost=held.lost, unfinished=held.status == "running"
+        ).scores
+    except (LookupError, ValueError, ArithmeticError) as error:
+        raise InputError(f"the standard in {file} is not sound, so nothing can be scored under it") from error
+    sound = msgspec.structs.replace(held, primary=scores.bar, decision=scores.decision)
+    return store.restore(sound, origin=origin)

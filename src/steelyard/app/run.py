@@ -86,7 +86,10 @@ class Run:
         from steelyard.scoring import apply_changes
 
         suite, rows = apply_changes(self.suite, self.rows, changes)
-        changed = Run(suite=suite, rows=rows, lost=self.lost, notices=self.notices, full=self.full)
+        changed = Run(
+            suite=suite, rows=rows, lost=self.lost, notices=self.notices, full=self.full, name=self.name,
+            unfinished=self.unfinished,
+        )  # fmt: skip
         changed.scores = msgspec.structs.replace(
             changed.scores, whatif=tuple(change.text for change in changes)
         )

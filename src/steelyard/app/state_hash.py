@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
+from steelyard.grading.address import spelt
 from steelyard.model.trace import EndState
 
 _BESIDE_A_DATABASE = ("", "-wal", "-journal")
@@ -21,9 +19,10 @@ class StateHasher:
         self._known: dict[int, tuple[EndState, str]] = {}
 
     def __call__(self, state: EndState) -> str:
-        """Hash of names and contents of files, of the database file, and of the JSON; never raises.
+        """Hash of names and contents of files, of the database file, and of the JSON.
 
-        What cannot be read is part of the content too: the check that needs it says so.
+        What cannot be read is part of the content too: the check that needs it says so. Raises as `spelt` for JSON of
+        absurd depth.
         """
         held = self._known.get(id(state))
         if held is not None and held[0] is state:
@@ -33,11 +32,11 @@ class StateHasher:
             _add_folder(digest, Path(state.files))
         if state.sqlite is not None:
             for ending in _BESIDE_A_DATABASE:
-                _add_file(digest, Path(state.sqlite + ending))
-        _add(digest, _canonical(state.json))
-        _add(digest, repr((state.files is None, state.sqlite is None, sorted(state.faults.items()))).encode())
+                _add_file(digest, Path(os.path.realpath(state.sqlite) + ending))
+        parts = (state.files is None, state.sqlite is None, state.json, sorted(state.faults.items()))
+        _add(digest, spelt(parts))
         found = digest.hexdigest()
-        self._known = {id(state): (state, found), **dict(list(self._known.items())[-3:])}
+        self._known = {**dict(list(self._known.items())[-3:]), id(state): (state, found)}
         return found
 
 
@@ -45,15 +44,6 @@ def _add(digest: hashlib._Hash, *fields: bytes) -> None:
     """Fields with their lengths, so that no two lists of fields look the same in a row."""
     for field in fields:
         digest.update(len(field).to_bytes(8, "big") + field)
-
-
-def _canonical(value: Any) -> bytes:
-    """Bytes that tell any two JSON values apart, whatever their texts and numbers hold."""
-    try:
-        encoded: bytes = msgspec.json.encode(value, order="deterministic")
-    except (ValueError, OverflowError, RecursionError):
-        return repr(value).encode("utf-8", "backslashreplace")
-    return encoded
 
 
 def _add_folder(digest: hashlib._Hash, root: Path) -> None:

@@ -19,7 +19,11 @@ class Flag(click.Option):
 
 
 def read_dotenv(folder: Path | None = None) -> None:
-    """Take `NAME=value` lines of `.env` for names that are not set yet; not at all where CI is set."""
+    """Take `NAME=value` lines of `.env` for names that are not set yet; not at all where CI is set.
+
+    Only Steelyard's own names and API keys are taken, and none that grants trust: a folder from somewhere else must not
+    be able to switch a sandbox off.
+    """
     path = (folder or Path()) / ".env"
     if os.environ.get("CI"):
         return
@@ -31,5 +35,11 @@ def read_dotenv(folder: Path | None = None) -> None:
         return
     for line in lines:
         name, sign, value = line.strip().removeprefix("export ").partition("=")
-        if sign and name.strip().isidentifier() and "\0" not in value:
+        if sign and _may_be_set(name.strip()) and "\0" not in value:
             os.environ.setdefault(name.strip(), value.strip().strip("\"'"))
+
+
+def _may_be_set(name: str) -> bool:
+    if name.startswith("STEELYARD_"):
+        return name.isidentifier() and not name.startswith("STEELYARD_TRUST_")
+    return name.isidentifier() and name.endswith("_API_KEY")

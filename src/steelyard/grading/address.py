@@ -1,9 +1,9 @@
 """The key of a verdict: a hash of exactly what decides it.
 
-The same key means the same finding, so cache, resume and re-grading are one mechanism. In the key: the grader's kind
-and version, its settings, the criterion's rule and view, the content of the aspects that the grader reads (with the
-ids of their steps, so that a reused verdict cites steps that exist), and how far the record can be trusted. Not in
-it: thresholds, weights, gates, tags, and what the trial cost.
+The same key means the same finding, so cache, resume and re-grading are one mechanism. In the key: this package's
+version, the grader's kind and version, its settings, the criterion's rule and view, the content of the aspects that
+the grader reads (with the ids of their steps, so that a reused verdict cites steps that exist), and how far the record
+can be trusted. Not in it: thresholds, weights, gates, tags, and what the trial cost.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import msgspec
 from steelyard.model.evidence import agent_calls, answer, results_of
 from steelyard.model.standard import Criterion, Task
 from steelyard.model.trace import EndState, Step, Trace
+from steelyard.model.version import VERSION
 from steelyard.ports.grader import Grader, GraderInput
 
 _BUILTIN = (bytes, Decimal)
@@ -55,7 +56,15 @@ class Addressing:
         spec = criterion.check
         narrowed = given.trace is not self.trace
         digest = hashlib.sha256()
-        head = (grader.kind, grader.version, spec, criterion.rule, criterion.view, self.trace.fidelity)
+        head = (
+            VERSION,
+            grader.kind,
+            grader.version,
+            spec,
+            criterion.rule,
+            criterion.view,
+            self.trace.fidelity,
+        )
         digest.update(hashlib.sha256(spelt(head)).digest())
         for aspect in sorted(grader.reads(spec)):
             content = (

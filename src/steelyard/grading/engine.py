@@ -203,7 +203,7 @@ class Engine:
                 return _Answered(verdict=source)
             extracted = extracted_values(source, criterion.judge.extract)
         grader = self.grader_for(criterion.check)
-        shown = narrow(addressing.trace, criterion.view)
+        shown = narrow(addressing.trace, criterion)
         given = GraderInput(task=task, criterion=criterion, trace=shown, extracted=extracted)
         ref = GraderRef(kind=f"check:{grader.kind}", version=grader.version)
         key = self._key(addressing, grader, criterion, given)

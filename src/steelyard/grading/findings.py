@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any, TypeGuard
 
@@ -11,13 +12,19 @@ import msgspec
 
 from steelyard.errors import GraderError
 from steelyard.grading.jsonline import clean
+from steelyard.model.checks import RuleCheck
 from steelyard.model.standard import Criterion, Task, View
 from steelyard.model.trace import Step, Trace
 from steelyard.model.verdict import Errored, Finding, Graded, GraderRef, Score, Undecided, Unknown, Verdict
 
 
-def narrow(trace: Trace, view: View | None) -> Trace:
-    """The steps that the view shows. `tools` keeps the calls of these tools with their results, and what is no call."""
+def narrow(trace: Trace, criterion: Criterion) -> Trace:
+    """The steps that the criterion's view shows. `tools` keeps calls of these tools with their results, and all else.
+
+    A view that hides a call which the check is about leaves an incomplete record: that nothing is seen there shows
+    nothing.
+    """
+    view = criterion.view
     if view is None:
         return trace
     tools = {step.id: step.call.name for step in trace.steps if step.call is not None}
@@ -28,7 +35,24 @@ def narrow(trace: Trace, view: View | None) -> Trace:
     ]
     if view.last is not None:
         steps = steps[len(steps) - min(view.last, len(steps)) :]
-    return msgspec.structs.replace(trace, steps=tuple(steps))
+    shown = {step.id for step in steps}
+    hidden = [step for step in trace.steps if step.call is not None and step.id not in shown]
+    complete = trace.fidelity.complete and not any(_concerns(criterion.check, step, view) for step in hidden)
+    fidelity = msgspec.structs.replace(trace.fidelity, complete=complete)
+    return msgspec.structs.replace(trace, steps=tuple(steps), fidelity=fidelity)
+
+
+def _concerns(check: object, step: Step, view: View) -> bool:
+    """Whether a hidden call is one that the check would have to see. `tools` of a view may leave other tools out."""
+    if step.call is None:
+        return False
+    if isinstance(check, RuleCheck):
+        names = check.rule.tool
+        return any(
+            name in ("*", step.call.name) or (check.rule.glob and fnmatchcase(step.call.name, name))
+            for name in names
+        )
+    return not view.tools or step.call.name in view.tools
 
 
 def _is_of(step: Step, tools: Mapping[str, str], wanted: Sequence[str]) -> bool:

@@ -15,12 +15,20 @@ import msgspec
 
 from steelyard.grading.jsonline import LONG_NUMBER, MOST_DEPTH, JsonLine, UnreadableLineError, clean, named
 from steelyard.model.trace import Quarantined
-from steelyard.model.verdict import Attempt, Errored, Graded, GraderRef, Skipped, TrialRow, Unknown, Verdict
+from steelyard.model.verdict import (
+    MOST_TRIAL,
+    Attempt,
+    Errored,
+    Graded,
+    GraderRef,
+    Skipped,
+    TrialRow,
+    Unknown,
+    Verdict,
+)
 
 Row = Verdict | TrialRow
 STATUSES = ("graded", "unknown", "error", "skipped")
-MOST_TRIAL = 2**63 - 1
-"""What 64 bits hold; a greater number of a trial is a mistake."""
 
 
 class _PlainRow(msgspec.Struct, kw_only=True):

@@ -8,6 +8,9 @@ from typing import Any
 
 import msgspec
 
+MOST_TRIAL = 2**53 - 1
+"""The largest trial number: what every JSON reader still tells apart."""
+
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One try of a judge or check: what came back, why it stopped, what it cost."""

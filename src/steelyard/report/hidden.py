@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from steelyard.model.table import CriterionScore, ScoreTable
-from steelyard.report.failures import NO_RULES, Rules, what_failed, with_evidence
+from steelyard.report.failures import NO_RULES, Rules, detail_is_partial, what_failed, with_evidence
 from steelyard.report.numbers import plural
 
 MOST_HIDDEN = 6
@@ -35,7 +35,12 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def hidden(table: ScoreTable, rules: Rules = NO_RULES) -> tuple[Hidden, ...]:
-    """The requirements outside acceptance that complete trials failed, most often first."""
+    """The requirements outside acceptance that complete trials failed, most often first.
+
+    Nothing where the table holds only some tasks: what is counted in them would look like all there is.
+    """
+    if detail_is_partial(table):
+        return ()
     found: dict[tuple[str, str], list[tuple[str, int | None, CriterionScore]]] = {}
     for task in table.tasks:
         for trial in task.trials:

@@ -35,7 +35,7 @@ def runs_board(
 def _line(run: RunSummary) -> str:
     state = run.decision or ("broken off" if run.status == "running" else "")
     of = f" of {run.planned}" if run.planned is not None and run.planned != run.trials else ""
-    metric = f"{run.metric} {percent(run.value)}" if run.metric else ""
+    metric = f"{run.metric} {percent(_share(run))}" if run.metric else ""
     version = f" {run.version}" if run.version else ""
     trials = f"{run.trials}{of} {'trial' if run.trials == 1 else 'trials'}"
     moment = run.created_at[:16].removeprefix(run.name[:10]).replace("T", " ").strip()
@@ -45,20 +45,21 @@ def _line(run: RunSummary) -> str:
 
 def _trend(runs: Sequence[RunSummary], unicode: bool) -> str:
     """The primary metric from the oldest to the newest; runs under different standards are not one line."""
-    known = [run for run in runs if run.value is not None][-LONGEST_TREND:]
+    known = [run for run in runs if _share(run) is not None][-LONGEST_TREND:]
     if not known:
         return "no finished run"
     marks = BARS if unicode else PLAIN_BARS
-    line = "".join(marks[_height(run.value or 0.0, len(marks))] for run in known)
+    line = "".join(marks[int((_share(run) or 0.0) * (len(marks) - 1) + 0.5)] for run in known)
     first, last = known[0], known[-1]
     standards = len({run.hash for run in known})
     mixed = f", under {standards} different standards: not comparable as one series" if standards > 1 else ""
-    return f"{last.metric} {line} {percent(first.value)} to {percent(last.value)} ({plural(len(known), 'run')}{mixed})"
+    change = f"{percent(_share(first))} to {percent(_share(last))}"
+    return f"{last.metric} {line} {change} ({plural(len(known), 'run')}{mixed})"
 
 
-def _height(value: float, steps: int) -> int:
-    """A share as one of `steps` heights; what an imported run calls a share may lie anywhere."""
-    return int(min(max(value, 0.0), 1.0) * (steps - 1) + 0.5)
+def _share(run: RunSummary) -> float | None:
+    """The value of the primary metric in 0..1. What an imported run calls a share may be any number."""
+    return run.value if run.value is not None and 0.0 <= run.value <= 1.0 else None
 
 
 def verdict_board(

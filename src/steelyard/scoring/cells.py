@@ -6,7 +6,8 @@ says. Rows that name nothing in the standard are counted and named, never droppe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 import msgspec
@@ -94,15 +95,15 @@ class _Book:
         self.trials: list[dict[int, TrialRow]] = [{} for _ in plan.tasks]
         self.used = 0
         self.duplicates = 0
-        self.unmatched: dict[str, int] = {}
-        self.unnamed = 0
-        self.conflicts: set[str] = set()
-        self.notices: list[ScoreNotice] = []
+        self.repeated: dict[tuple[int, int, int], list[Verdict]] = {}
+        self.repeated_trials: dict[tuple[int, int], list[TrialRow]] = {}
+        self.unmatched: Counter[tuple[str, str]] = Counter()
+        self.missing: list[ScoreNotice] = []
 
     def add(self, row: Verdict | TrialRow) -> None:
         task = self.plan.index.get(row.task)
         if task is None:
-            self._unmatched(f"task {row.task!r}", row.task, self.plan.index)
+            self.unmatched[row.task, ""] += 1
         elif isinstance(row, TrialRow):
             self._add_trial(task, row)
         else:
@@ -118,47 +119,27 @@ class _Book:
                     evidence_refs=row.evidence_refs, graders=row.graders,
                 )  # fmt: skip
             if position is None:
-                name = f"criterion {row.criterion!r} of task {row.task!r}"
-                self._unmatched(name, row.criterion, self.plan.tasks[task].index)
+                self.unmatched[row.task, row.criterion] += 1
             else:
                 self._add_verdict(task, position, row)
 
     def _is_fraction_of_a_judge(self, task: int, position: int, row: Graded) -> bool:
         return self.plan.tasks[task].criteria[position].check is None and row.score not in (0, 1)
 
-    def _unmatched(self, what: str, name: str, known: Iterable[str]) -> None:
-        if what not in self.unmatched and len(self.unmatched) >= MOST_NAMED:
-            self.unnamed += 1
-            return
-        if what not in self.unmatched:
-            close = get_close_matches(name, list(known), n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            self.unmatched[what] = 0
-            self.notices.append(
-                ScoreNotice(
-                    code="unmatched_row", detail=f"a row names {what}, which the standard does not have{hint}"
-                )
-            )
-        self.unmatched[what] += 1
-
     def _add_trial(self, task: int, row: TrialRow) -> None:
+        self.used += 1
         known = self.trials[task].get(row.trial)
         if known is None:
             self.trials[task][row.trial] = row
-        elif known == row:
+            return
+        different = self.repeated_trials.setdefault((task, row.trial), [known])
+        if row in different:
             self.duplicates += 1
-        else:
-            where = f"{row.task}#{row.trial}"
-            same_end = known.ended_by == row.ended_by
-            what = (
-                "its measurements are left out" if same_end else "how it ended is open until one is removed"
-            )
-            if len(self.conflicts) < MOST_NAMED and where not in self.conflicts:
-                detail = f"two different trial rows for {where}; {what}"
-                self.notices.append(ScoreNotice(code="conflicting_trial_rows", detail=detail, where=where))
-            self.conflicts.add(where)
-            ended_by = row.ended_by if same_end else CONFLICT
-            self.trials[task][row.trial] = TrialRow(task=row.task, trial=row.trial, ended_by=ended_by)
+            return
+        different.append(row)
+        endings = {each.ended_by for each in different}
+        ended_by = row.ended_by if len(endings) == 1 else CONFLICT
+        self.trials[task][row.trial] = TrialRow(task=row.task, trial=row.trial, ended_by=ended_by)
 
     def _add_verdict(self, task: int, position: int, row: Verdict) -> None:
         self.used += 1
@@ -166,13 +147,45 @@ class _Book:
         known = held.get(position)
         if known is None:
             held[position] = row
-        elif known == row:
+            return
+        different = self.repeated.setdefault((task, row.trial, position), [known])
+        if row in different:
             self.duplicates += 1
-        else:
-            held[position] = Errored(
-                task=row.task, trial=row.trial, criterion=row.criterion, error=CONFLICT,
-                reason="two different rows for the same task, trial and criterion; keep one of them",
-            )  # fmt: skip
+            return
+        different.append(row)
+        held[position] = Errored(
+            task=row.task, trial=row.trial, criterion=row.criterion, error="conflict",
+            reason="two different rows for the same task, trial and criterion; keep one of them",
+        )  # fmt: skip
+
+    def notices(self) -> Iterator[ScoreNotice]:
+        """What did not fit, in an order of its own: whatever the order of the rows, the same is said."""
+        for task, criterion in sorted(self.unmatched)[:MOST_NAMED]:
+            name = criterion or task
+            what = f"criterion {criterion!r} of task {task!r}" if criterion else f"task {task!r}"
+            known = self.plan.tasks[self.plan.index[task]].index if criterion else self.plan.index
+            close = get_close_matches(name, sorted(known), n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            yield ScoreNotice(
+                code="unmatched_row", detail=f"a row names {what}, which the standard does not have{hint}"
+            )
+        if len(self.unmatched) > MOST_NAMED:
+            rest = sum(self.unmatched[key] for key in sorted(self.unmatched)[MOST_NAMED:])
+            yield ScoreNotice(
+                code="unmatched_row", detail=f"and {rest} more rows name what the standard does not have"
+            )
+        different = sorted(key for key, rows in self.repeated_trials.items() if len(rows) > 1)
+        for task_index, trial in different[:MOST_NAMED]:
+            where = f"{self.plan.tasks[task_index].task.id}#{trial}"
+            open_end = self.trials[task_index][trial].ended_by == CONFLICT
+            what = (
+                "how it ended is open until one is removed" if open_end else "its measurements are left out"
+            )
+            detail = f"different trial rows for {where}; {what}"
+            yield ScoreNotice(code="conflicting_trial_rows", detail=detail, where=where)
+        if self.duplicates:
+            detail = f"{self.duplicates} rows repeat another row exactly; each counts once"
+            yield ScoreNotice(code="duplicate_rows", detail=detail)
 
 
 def _trials_of(entry: TaskPlan, task: int, book: _Book) -> list[Trial]:
@@ -190,11 +203,11 @@ def _trials_of(entry: TaskPlan, task: int, book: _Book) -> list[Trial]:
         reason = "planned trials without any record" if trials else "nothing is recorded for this task"
         named = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
         detail = f"task {entry.task.id!r}: {reason} (trial {named}); their criteria are errors"
-        book.notices.append(ScoreNotice(code="missing_trials", detail=detail, where=entry.task.id))
+        book.missing.append(ScoreNotice(code="missing_trials", detail=detail, where=entry.task.id))
     trials.extend(Trial(task=task, number=number, placeholder=True) for number in missing)
     if not any(trial.counted for trial in trials):
         detail = f"task {entry.task.id!r}: every trial ended by a fault; one empty trial holds its votes"
-        book.notices.append(ScoreNotice(code="only_faults", detail=detail, where=entry.task.id))
+        book.missing.append(ScoreNotice(code="only_faults", detail=detail, where=entry.task.id))
         number = max(numbers, default=0) + 1
         trials.append(Trial(task=task, number=number, placeholder=True, stand_in=True))
     return sorted(trials, key=lambda trial: trial.number)
@@ -245,14 +258,8 @@ def _columns(plan: Plan, book: _Book) -> Cells:
         dimension=flat[:, 2].astype(np.int64), layer=flat[:, 3].astype(np.int64), obligation=flat[:, 4] > 0,
         in_rule=flat[:, 5] > 0, gate=flat[:, 6] > 0,
         counted=np.array([trials[index].counted for index in trial_of], dtype=np.bool_),
-        used_rows=book.used, notices=book.notices,
+        used_rows=book.used, notices=[*book.missing, *book.notices()],
     )  # fmt: skip
-    if book.unnamed:
-        detail = f"and {book.unnamed} more rows name what the standard does not have"
-        cells.notices.append(ScoreNotice(code="unmatched_row", detail=detail))
-    if book.duplicates:
-        detail = f"{book.duplicates} rows repeat another row exactly; each verdict counts once"
-        cells.notices.append(ScoreNotice(code="duplicate_rows", detail=detail))
     return cells
 
 

@@ -32,6 +32,7 @@ def accept(plan: Plan, cells: Cells) -> Acceptance:
     """Apply each task's acceptance rule. How the trial ended is read before any verdict."""
     n = len(cells.trials)
     rule = cells.in_rule
+    ruled = np.bincount(cells.trial, weights=rule, minlength=n) > 0  # no requirement, no completion
     short = np.bincount(cells.trial, weights=rule & ~cells.passed, minlength=n)
     broken = np.bincount(cells.trial, weights=rule & ~cells.passed & ~undecided(cells), minlength=n)
     ended = np.array(
@@ -43,7 +44,7 @@ def accept(plan: Plan, cells: Cells) -> Acceptance:
     )
     open_end = np.array([trial.ended_by == CONFLICT for trial in cells.trials], dtype=np.bool_)
     counted = np.array([trial.counted for trial in cells.trials], dtype=np.bool_)
-    low, high = (short == 0) & ended & counted, (broken == 0) & (ended | open_end) & counted
+    low, high = (short == 0) & ended & counted & ruled, (broken == 0) & (ended | open_end) & counted & ruled
     task_of = trial_tasks(cells)
     of = np.bincount(task_of, weights=counted, minlength=len(plan.tasks))
     return Acceptance(

@@ -23,9 +23,10 @@ def task_interval(plan: Plan, low: Floats, high: Floats, weights: Floats) -> Ci:
         return Ci(low=None, high=None, method="none", status="no_data")
     bottom = _interval(plan, voting, low, weights)
     top = bottom if np.array_equal(low, high, equal_nan=True) else _interval(plan, voting, high, weights)
+    known = bottom.low is not None and top.high is not None
     return Ci(
-        low=bottom.low,
-        high=top.high,
+        low=bottom.low if known else None,
+        high=top.high if known else None,
         method=bottom.method if bottom.method == top.method else f"{bottom.method} and {top.method}",
         status=_worst(bottom.status, top.status),
         se=bottom.se if top is bottom else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from statistics import median
 
 import msgspec
@@ -191,19 +192,20 @@ def _layer(made: Scored, name: str, group: GroupScores) -> DimensionScore:
 
 
 def _measurements(cells: Cells) -> dict[str, Measure]:
-    """Each measurement in its own unit, over the counted trials that state it."""
+    """Each measurement in its own unit, over the counted trials that state it; one too large to add is left out."""
     found: dict[str, list[float]] = {}
     for trial in cells.trials:
         if trial.counted and trial.row is not None:
             for name, value in trial.row.measurements.items():
                 found.setdefault(name, []).append(float(value))
-    return {
-        name: Measure(
-            total=sum(sorted(values)), mean=sum(sorted(values)) / len(values), median=median(values),
-            max=max(values), n=len(values),
-        )
-        for name, values in sorted(found.items())
-    }  # fmt: skip
+    return {name: _measure(sorted(values)) for name, values in sorted(found.items()) if isfinite(sum(values))}
+
+
+def _measure(values: list[float]) -> Measure:
+    total = sum(values)
+    return Measure(
+        total=total, mean=total / len(values), median=median(values), max=values[-1], n=len(values)
+    )  # fmt: skip
 
 
 def _states(cells: Cells) -> dict[str, int]:

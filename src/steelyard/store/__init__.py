@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from steelyard.store.bundle import export_run, import_run
+from steelyard.store.bundle import export_run, import_run, read_run
 from steelyard.store.connection import path_of
 from steelyard.store.parquet import export_parquet
 from steelyard.store.sqlite import SqliteStore, open_store
 
-__all__ = ["SqliteStore", "export_parquet", "export_run", "import_run", "open_store", "path_of"]
+__all__ = ["SqliteStore", "export_parquet", "export_run", "import_run", "open_store", "path_of", "read_run"]

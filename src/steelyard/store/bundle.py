@@ -25,7 +25,7 @@ from steelyard.errors import InputError, OutputError
 from steelyard.model.standard import Suite
 from steelyard.model.table import Primary, ScoreNotice
 from steelyard.model.trace import Quarantined
-from steelyard.model.verdict import Errored, Graded, Skipped, TrialRow, Unknown, Verdict
+from steelyard.model.verdict import MOST_TRIAL, Errored, Graded, Skipped, TrialRow, Unknown, Verdict
 from steelyard.ports.store import Status, Store, StoredRun
 from steelyard.store.encoding import encode
 from steelyard.store.naming import is_name
@@ -41,7 +41,6 @@ MOST_RATIO = 200
 """Unpacked to packed size; beyond `SMALL` unpacked bytes. Rows that only differ in their task pack at 20 to 60 to 1."""
 SMALL = 64 * 1024**2
 _TIME = (1980, 1, 1, 0, 0, 0)
-_MOST_TRIAL = 2**53 - 1
 
 
 class _Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -268,7 +267,7 @@ def _row(line: bytes) -> Verdict | TrialRow:
         row = TrialRow(**msgspec.structs.asdict(_decode_trial(line)))
     else:
         row = _decode_verdict(line)
-    if not 0 <= row.trial <= _MOST_TRIAL:
+    if not 0 <= row.trial <= MOST_TRIAL:
         raise ValueError(f"the trial number {row.trial}")
     if isinstance(row, Graded) and not 0 <= row.score <= 1:
         raise ValueError(f"the score {row.score} is outside 0..1")

@@ -155,10 +155,11 @@ def test_ids_become_text_and_repeats_are_told_apart() -> None:
         build_tau2(result_file(task("a", ["DB"]), task("a", ["ACTION"], actions=[action("x")])))
 
 
-def test_missing_simulations_are_said() -> None:
+def test_planned_simulations_are_planned_trials_and_add_up_over_files() -> None:
     file = result_file(task("t1", ["DB"]), task("t2", ["DB"]), num_trials=2)
     file["simulations"] = [{"task_id": "t1"}, {"task_id": "t1"}, {"task_id": "t2"}]
-    assert build_tau2(file).notices == ("1 task (t2): fewer than the 2 planned simulations are in the file.",)
+    assert [task.trials for task in build_tau2(file).tasks] == [2, 2]
+    assert [task.trials for task in build_from_files({"a": file, "b": file}).tasks] == [4, 4]
 
 
 @pytest.mark.parametrize(

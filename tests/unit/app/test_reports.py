@@ -72,7 +72,7 @@ def test_numbers_too_large_to_add_leave_the_json_strict() -> None:
     standard = suite(task("a", criterion("C1")))
     rows = [{"task": "a", "trial": trial, "measurements": {"seconds": 1.7e308}} for trial in (1, 2)]
     run = Run(suite=standard, rows=read([*rows, graded("a", "C1", 1)]))
-    assert strict(json_report(run))["measurements"]["seconds"]["n"] == 2
+    assert strict(json_report(run))["measurements"] == {}
 
 
 def test_rules_stand_beside_what_failed() -> None:

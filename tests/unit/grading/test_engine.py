@@ -353,7 +353,9 @@ def test_repeated_trial_numbers_wait_for_one_that_nobody_states() -> None:
     made = engine(suite(task("a", checked("C1", "pass"))), SOUND)
     given = [0, 0, 2, None, 2, None, 7]
     rows = list(made.grade(trace(trial=number) for number in given))
-    assert numbers(rows) == [("a", number) for number in (0, 2, 1, 3, 7, 4, 5)], "no stated number is taken away"
+    assert numbers(rows) == [("a", number) for number in (0, 2, 1, 3, 7, 4, 5)], (
+        "no stated number is taken away"
+    )
     detail = made.notices()[0].detail
     assert "states a#0, which is taken, and counts as a#4" in detail and "(and 1 more)" in detail
     assert len(by_criterion(rows)) == len(given)

@@ -223,3 +223,37 @@ def test_a_score_just_above_one_is_refused() -> None:
 
     line = b'{"task": "t", "criterion": "C1", "status": "graded", "score": 1.00000000000000000000001}'
     assert read_row("rows:1", line).error == "out_of_range"  # type: ignore[union-attr]
+
+
+def test_the_order_of_repeated_rows_changes_nothing() -> None:
+    standard = suite(task("t", criterion("C1")))
+    one, other = graded("t", "C1", 1), graded("t", "C1", 0)
+    assert (
+        scored(standard, [one, one, other])
+        == scored(standard, [one, other, one])
+        == scored(standard, [other, one, one])
+    )
+    first = {"task": "t", "trial": 1, "ended_by": "agent_stop"}
+    second = {"task": "t", "trial": 1, "ended_by": "budget"}
+    rows = [first, first, second], [first, second, first], [second, first, first]
+    assert len({str(scored(standard, [one, *three])) for three in rows}) == 1
+
+
+def test_a_task_whose_acceptance_asks_nothing_completes_nothing() -> None:
+    """The loader refuses such a standard; a record that was built by hand is no pass either."""
+    import msgspec
+
+    standard = suite(task("t", criterion("C1"), criterion("G1", "grounding")))
+    bare = msgspec.structs.replace(
+        standard.tasks[0],
+        complete_when=msgspec.structs.replace(standard.tasks[0].complete_when, dimensions=(), gates=False),
+    )
+    table = scored(
+        msgspec.structs.replace(standard, tasks=(bare,)), [graded("t", "C1", 1), graded("t", "G1", 1)]
+    )
+    assert (table.completion.low, table.completion.high, table.exit_code) == (0.0, 0.0, 1)
+
+
+def test_only_faulted_trials_are_incomplete_and_not_nothing() -> None:
+    fault = {"task": "t", "trial": 1, "ended_by": "infrastructure_fault"}
+    assert scored(suite(task("t", criterion("C1"))), [fault]).exit_code == 3
