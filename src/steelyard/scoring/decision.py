@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 
 from steelyard.model.table import Primary
-from steelyard.scoring.averages import trial_tasks, undecided
+from steelyard.scoring.averages import undecided
 from steelyard.scoring.cells import GRADED, Bools, Cells
 from steelyard.scoring.completion import Acceptance
 from steelyard.scoring.plan import Plan
 
+K = TypeVar("K", bound=Hashable)
 NEAR = 1e-9
 """Floats decide when they are further than this from the bar; exact fractions decide the rest."""
 
@@ -66,60 +71,72 @@ def rational(score: float) -> Fraction:
 
 def exact_completion(plan: Plan, cells: Cells, accepted: Acceptance, high: bool) -> Fraction:
     """Mean of task completion in exact fractions."""
-    done = accepted.high if high else accepted.low
-    task_of = trial_tasks(cells).tolist()
+    done = (accepted.high if high else accepted.low).tolist()
     passed = [0] * len(plan.tasks)
     of = [0] * len(plan.tasks)
     for index, trial in enumerate(cells.trials):
         if trial.counted:
-            of[task_of[index]] += 1
-            passed[task_of[index]] += bool(done[index])
-    values = [Fraction(top, bottom) for top, bottom in zip(passed, of, strict=True)]
-    return _exact_mean(plan, dict(enumerate(values)), nobody=Fraction(int(high)))
+            of[trial.task] += 1
+            passed[trial.task] += done[index]
+    counts = dict(enumerate(zip(passed, of, strict=True)))
+    return _exact_mean(plan, counts, lambda count: Fraction(*count), nobody=Fraction(int(high)))
 
 
 def exact_average(plan: Plan, cells: Cells, member: Bools, high: bool) -> Fraction:
     """The task average of a group in exact fractions; 0 or 1 where nothing votes."""
     missing = undecided(cells)
-    by_task: dict[int, list[Fraction]] = {}
+    votes = (member & ~(cells.skip_fail & ~cells.obligation) & (cells.weight > 0)).tolist()
+    score = np.where(cells.status == GRADED, cells.score, np.where(missing & high, 1.0, 0.0)).tolist()
+    came_out: dict[int, Counter[Held]] = {}
     for index, trial in enumerate(cells.trials):
         if not trial.counted:
             continue
-        total = summed = Fraction(0)
         start = cells.offset[index]
-        for position, criterion in enumerate(plan.tasks[trial.task].criteria):
-            cell = start + position
-            if not member[cell] or (cells.skip_fail[cell] and not cells.obligation[cell]):
-                continue
-            weight = Fraction(criterion.weight)
-            total += weight
-            if cells.status[cell] == GRADED:
-                summed += weight * rational(float(cells.score[cell]))
-            elif missing[cell] and high:
-                summed += weight
-        if total:
-            by_task.setdefault(trial.task, []).append(summed / total)
-    values = {task: sum(scores, Fraction(0)) / len(scores) for task, scores in by_task.items()}
-    return _exact_mean(plan, values, nobody=Fraction(int(high)))
+        held = tuple(
+            (criterion.weight, score[start + position])
+            for position, criterion in enumerate(plan.tasks[trial.task].criteria)
+            if votes[start + position]
+        )
+        if held:
+            came_out.setdefault(trial.task, Counter())[held] += 1
+    tasks = {task: tuple(sorted(trials.items())) for task, trials in came_out.items()}
+    return _exact_mean(plan, tasks, _task_value, nobody=Fraction(int(high)))
 
 
-def _exact_mean(plan: Plan, values: dict[int, Fraction], *, nobody: Fraction) -> Fraction:
-    """The mean by task votes; `nobody` where no task has a vote."""
+Held = tuple[tuple[Decimal, float], ...]
+"""(weight, score) of each voting criterion of one trial."""
+
+
+@lru_cache(maxsize=4096)
+def _trial_value(held: Held) -> Fraction:
+    total = sum((Fraction(weight) for weight, _ in held), Fraction(0))
+    return sum((Fraction(weight) * rational(value) for weight, value in held), Fraction(0)) / total
+
+
+def _task_value(trials: tuple[tuple[Held, int], ...]) -> Fraction:
+    of = sum(times for _, times in trials)
+    return sum((_trial_value(held) * times for held, times in trials), Fraction(0)) / of
+
+
+def _exact_mean(
+    plan: Plan, came_out: Mapping[int, K], value_of: Callable[[K], Fraction], *, nobody: Fraction
+) -> Fraction:
+    """The mean by task votes; `nobody` where no task has a vote. Tasks that came out alike are added at once."""
     suite = plan.suite
-    weights: dict[int, Fraction] = {}
-    if suite.weights is not None:
-        groups: dict[str, list[int]] = {}
-        for task in values:
-            groups.setdefault(plan.tasks[task].task.tags[suite.weights.by], []).append(task)
-        for name, members in groups.items():
-            weights.update({task: Fraction(suite.weights.shares[name]) / len(members) for task in members})
+    if suite.weights is None:
+        alike = Counter[tuple[Any, K]]((plan.tasks[task].task.weight, key) for task, key in came_out.items())
+        votes = {weight: Fraction(1 if weight is None else weight) for weight, _ in alike}
     else:
-        for task in values:
-            weight = plan.tasks[task].task.weight
-            weights[task] = Fraction(1) if weight is None else Fraction(weight)
-    total = sum(weights.values(), Fraction(0))
-    return (
-        sum((weights[task] * value for task, value in values.items()), Fraction(0)) / total
-        if total
-        else nobody
+        tag, shares = suite.weights.by, suite.weights.shares
+        alike = Counter[tuple[Any, K]](
+            (plan.tasks[task].task.tags[tag], key) for task, key in came_out.items()
+        )
+        sizes: Counter[Any] = Counter()
+        for (name, _), times in alike.items():
+            sizes[name] += times
+        votes = {name: Fraction(shares[name]) / size for name, size in sizes.items()}
+    total = sum((votes[weight] * times for (weight, _), times in alike.items()), Fraction(0))
+    summed = sum(
+        (votes[weight] * times * value_of(key) for (weight, key), times in alike.items()), Fraction(0)
     )
+    return summed / total if total else nobody
