@@ -3,11 +3,12 @@ SHELL := /bin/sh
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: help demo test lint ruff format-check types imports budgets format setup setup-core clean
+.PHONY: help demo test docs lint ruff format-check types imports budgets format setup setup-core clean
 
 help:
 	@echo "make demo     install and run the demonstration"
 	@echo "make test     run all tests              (ARGS='-k name' is passed to pytest)"
+	@echo "make docs     renew the examples and generated parts of the documentation"
 	@echo "make lint     style, types, architecture and budgets"
 	@echo "make format   rewrite the code in the project's format"
 	@echo "make setup    only make .venv ready for development"
@@ -24,6 +25,9 @@ demo: setup-core
 
 test: setup
 	@$(BIN)/python -m pytest -q $(ARGS)
+
+docs: setup
+	@$(BIN)/python scripts/docs.py $(ARGS)
 
 lint: ruff format-check types imports budgets
 

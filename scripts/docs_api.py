@@ -17,7 +17,10 @@ NAMES = ("load_suite", "read_traces", "grade", "score_rows")
 def api(_: str) -> str:
     """The functions of `steelyard.__all__`, each with its signature."""
     functions = [name for name in steelyard.__all__ if inspect.isfunction(getattr(steelyard, name))]
-    order = [*(name for name in NAMES if name in functions), *(name for name in functions if name not in NAMES)]
+    order = [
+        *(name for name in NAMES if name in functions),
+        *(name for name in functions if name not in NAMES),
+    ]
     return "\n\n".join(_entry(name, getattr(steelyard, name)) for name in order)
 
 

@@ -30,9 +30,7 @@ def notice_codes() -> list[tuple[str, str, str]]:
                 known = found.get(code)
                 if known is None or (said and not known[1]):
                     found[code] = (about, said)
-            found.update(
-                {code: (about, "") for code in NOTICES if code not in found and f'"{code}"' in text}
-            )
+            found.update({code: (about, "") for code in NOTICES if code not in found and f'"{code}"' in text})
     told = {code: (about, NOTICES.get(code) or said) for code, (about, said) in found.items()}
     _refuse(NOTICES, {code: said for code, (_, said) in told.items()}, "notices")
     return [(f"`{code}`", about, said) for code, (about, said) in sorted(told.items())]
@@ -60,9 +58,7 @@ def _refuse(described: Mapping[str, str], told: Mapping[str, str], what: str) ->
         )
     silent = [code for code, said in told.items() if not said]
     if silent:
-        raise Failure(
-            f"{what} without a sentence; add them to scripts/docs_meanings.py: {', '.join(silent)}"
-        )
+        raise Failure(f"{what} without a sentence; add them to scripts/docs_meanings.py: {', '.join(silent)}")
 
 
 def _notices(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -100,15 +96,15 @@ def _errors(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     yield from _pair(inner.elts[0], inner.elts[1])
 
 
-def _pair(
-    code: ast.expr, said: ast.expr | None, shape: re.Pattern[str] = _CODE
-) -> Iterator[tuple[str, str]]:
+def _pair(code: ast.expr, said: ast.expr | None, shape: re.Pattern[str] = _CODE) -> Iterator[tuple[str, str]]:
     if _is_code(code, shape):
         yield _text(code), _text(said)
 
 
 def _is_code(node: ast.expr, shape: re.Pattern[str] = _CODE) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(shape.fullmatch(node.value))
+    return (
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(shape.fullmatch(node.value))
+    )
 
 
 def _text(node: ast.expr | None) -> str:

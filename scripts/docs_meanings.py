@@ -31,7 +31,9 @@ MEANINGS: dict[str, str] = {
     "RubricFile.view": "as in a criterion",
     "RubricFile.failure_tag": "as in a criterion",
     "CriterionFile.id": "short and unique in its task; with `use` the rubric's name if left out",
-    "CriterionFile.use": "a rubric's name; beside it only id, weight, gate, needs, pass_mark, failure_tag, layer, when",
+    "CriterionFile.use": (
+        "a rubric's name; beside it only id, weight, gate, needs, pass_mark, failure_tag, layer, when"
+    ),
     "CriterionFile.dimension": "the property it counts for; needed without `use`",
     "CriterionFile.layer": "where a failure belongs; built-in dimensions have a default, others must say",
     "CriterionFile.rule": "the requirement as a sentence with MUST or MUST NOT; needed without `use`",
@@ -71,7 +73,9 @@ MEANINGS: dict[str, str] = {
     "TaskFile.weight": "its vote in the task averages; default 1",
     "TaskFile.trials": "how many were planned; missing ones count as errors",
     "TaskFile.when": "a condition on the task; false: the task is left out, and reports say so",
-    "TaskFile.reference": "a right run, which `steelyard check` grades and which must pass, see [below](#reference-and-no_op)",
+    "TaskFile.reference": (
+        "a right run, which `steelyard check` grades and which must pass, see [below](#reference-and-no_op)"
+    ),
     "TaskFile.no_op": "a run that does nothing, which `steelyard check` grades and which must not pass",
     "TasksFromFile.file": "a CSV or JSON Lines file beside the suite",
     "TasksFromFile.task": "a task with `{column}` in its texts; `{{` is a brace",
@@ -336,23 +340,42 @@ MEANINGS: dict[str, str] = {
 }
 
 NOTICES: dict[str, str] = {
-    "bad_state": "A start or end state of a recording has a part that cannot be used: a path that leads out of the folder, or something else than files, sqlite and json.",
+    "bad_state": (
+        "A start or end state of a recording has a part that cannot be used: a path that leads out of "
+        "the folder, or something else than files, sqlite and json."
+    ),
     "calls_not_read": "Calls or results of a shape that is not read; the trace counts as incomplete.",
     "component_differs": "A component that a tau2 file recorded differs from what its messages give.",
-    "component_mismatch": "A component that a tau2 file recorded, outside the reward, is not quite that of the named task; it is not compared.",
+    "component_mismatch": (
+        "A component that a tau2 file recorded, outside the reward, is not quite that of the named "
+        "task; it is not compared."
+    ),
     "conflicting_trial_rows": "Two trial rows of one trial differ.",
-    "criteria_mismatch": "What a tau2 file checked is not what the named task asks for, so the simulation belongs to another task; nothing it recorded is used as evidence.",
+    "criteria_mismatch": (
+        "What a tau2 file checked is not what the named task asks for, so the simulation belongs to "
+        "another task; nothing it recorded is used as evidence."
+    ),
     "duplicate_rows": "Equal rows for one task, trial and criterion; they count once.",
-    "function_call_not_read": "A message has tool calls and an older function call beside them; the latter is not read.",
-    "lost_records": "Records could not be read. What they held could have failed, so a pass becomes INCOMPLETE.",
-    "malformed_arguments": "A call's arguments cannot be read as JSON; they equal nothing, and are kept as text.",
+    "function_call_not_read": (
+        "A message has tool calls and an older function call beside them; the latter is not read."
+    ),
+    "lost_records": (
+        "Records could not be read. What they held could have failed, so a pass becomes INCOMPLETE."
+    ),
+    "malformed_arguments": (
+        "A call's arguments cannot be read as JSON; they equal nothing, and are kept as text."
+    ),
     "missing_state": "Nothing is at the path that a recording names for its state.",
     "missing_trials": "Planned trials without a record; their criteria are errors.",
     "no_state": "The folder of `--states` has none for this trial.",
     "not_kept": "The run could not be kept in the store to its end: why.",
     "odd_result": "A tool result is JSON with repeated keys or odd values; it is kept as text.",
     "only_faults": "Every trial of a task ended by a fault; its votes stay, undecided.",
-    "other_standard": "The rows were graded under another version of the standard; where a criterion changed, its verdict is stale, so grade the traces again ([how](../how-to/keep-runs.md#when-the-suite-changed)).",
+    "other_standard": (
+        "The rows were graded under another version of the standard; where a criterion changed, its "
+        "verdict is stale, so grade the traces again "
+        "([how](../how-to/keep-runs.md#when-the-suite-changed))."
+    ),
     "quarantined": "A record or row that could not be read: where it stands, and why.",
     "renumbered_trials": "Traces repeat a trial number of their task; they were given the next free one.",
     "reordered": "The steps stood in another order than their sequence numbers say; they are read by number.",
@@ -361,14 +384,25 @@ NOTICES: dict[str, str] = {
     "selection": "Only some tasks of the suite were selected, by `--filter` or `--limit`.",
     "standard": "Findings on how the suite is written; `steelyard check SUITE` lists them.",
     "state_replaced": "The recording names a state of its own; that of `--states` is read.",
-    "unfinished_run": "The run was broken off; `steelyard grade ... --resume` goes on. It is INCOMPLETE, unless what stands in it fails already.",
+    "unfinished_run": (
+        "The run was broken off; `steelyard grade ... --resume` goes on. It is INCOMPLETE, unless "
+        "what stands in it fails already."
+    ),
     "unmatched_row": "A row names a task or criterion that the standard does not have.",
-    "unmatched_trace": "Traces name a task that the standard does not have, or no task while their first user message is no prompt; they are not graded.",
-    "unreadable_message": "A message is not as its format defines it; it is a note, and the trace incomplete.",
+    "unmatched_trace": (
+        "Traces name a task that the standard does not have, or no task while their first user "
+        "message is no prompt; they are not graded."
+    ),
+    "unreadable_message": (
+        "A message is not as its format defines it; it is a note, and the trace incomplete."
+    ),
     "unreadable_time": "A time cannot be read; it is not used.",
     "unused_rows": "Recorded rows that no criterion asked for.",
     "unused_trial_rows": "Trial rows among the recorded ones; how a trial ended is read from its trace.",
-    "zero_calls": "A rule or call check passes a trial without a single call. That may be right; look whether the agent did anything.",
+    "zero_calls": (
+        "A rule or call check passes a trial without a single call. That may be right; look whether "
+        "the agent did anything."
+    ),
 }
 
 ERRORS: dict[str, str] = {
@@ -384,7 +418,10 @@ ERRORS: dict[str, str] = {
     "bad_rule": "The rule's parameters can mean nothing.",
     "bad_schema": "The JSON Schema cannot be used.",
     "bad_score": "The score is no number from 0 to 1.",
-    "bad_script": "The file of a `python` check is no Python, or has no such function, or the function asks for what it is not given.",
+    "bad_script": (
+        "The file of a `python` check is no Python, or has no such function, or the function asks for "
+        "what it is not given."
+    ),
     "bad_selector": "`of` names nothing that can be read ([selectors](checks.md#what-a-check-reads)).",
     "bad_state": "A start or end state that the recording names cannot be read.",
     "bad_zone": "There is no time zone of that name here.",

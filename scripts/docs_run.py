@@ -136,6 +136,7 @@ class Folder:
         environment = {
             "PATH": f"{self._commands}:/usr/local/bin:/usr/bin:/bin", "HOME": str(self.path), "LC_ALL": "C.UTF-8",
             "PYTHONUTF8": "1", "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "COLUMNS": "80", "NO_COLOR": "1",
+            "OPENBLAS_NUM_THREADS": "1",  # each command is short, and starting threads takes longer than it saves
         }  # fmt: skip
         done = subprocess.run(
             ["bash", "-c", command], cwd=self.path, env=environment, stdin=subprocess.DEVNULL,

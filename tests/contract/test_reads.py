@@ -315,7 +315,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
             id="C1", dimension="correctness", layer="outcome", rule="Right.", check=spec, view=view
         )
         task = Task(id="t", prompt="Do it.", criteria=(criterion,), facts=self.facts)
-        shown = narrow(trace, view)
+        shown = narrow(trace, criterion)
         return (
             task,
             trace,
@@ -574,6 +574,37 @@ def test_a_key_changes_with_what_is_read_and_with_nothing_else(spec: Check, agai
     }
     assert {name for name, word in told.items() if word == "other key"} == again | {"fidelity"}
     assert "no key" not in told.values()
+
+
+FIRST_STEPS = [
+    FULL.steps[0],
+    *(Step(id="", uid="", seq=0, turn=1, kind="tool_call", role="assistant", call=Call(name=name, args={}))
+      for name in ("set", "look", "drop")),
+]  # fmt: skip
+ABOUT_CALLS = [
+    spec for spec in CHECKS if isinstance(spec, RuleCheck | CallsCheck | ExprCheck | ProvenanceCheck)
+]
+HIDING = (
+    View(last=1),
+    View(last=3),
+    View(kinds=("assistant",)),
+    View(tools=("look",)),
+    View(tools=("set",), last=2),
+)
+
+
+@pytest.mark.parametrize("view", HIDING, ids=str)
+def test_what_a_view_hides_decides_nothing_unnoticed(view: View) -> None:
+    """A hidden call is in no aspect that is read, and may still leave the record incomplete for the check."""
+    trials = [msgspec.structs.replace(FULL, steps=(first, *FULL.steps[1:])) for first in FIRST_STEPS]
+    for spec in (
+        *ABOUT_CALLS,
+        rule(tool=("drop",)),
+        rule(tool=("d*",), glob=True),
+        ExcludesCheck(any=("64",)),
+    ):
+        for trial in trials[1:]:
+            the_same_key_is_the_same_finding(spec, trials[0], trial, view)
 
 
 def test_the_law_is_not_empty() -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,10 +34,23 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@pytest.fixture(scope="module")
+def checks(request: pytest.FixtureRequest) -> Iterator[dict[Path, Future[subprocess.CompletedProcess[str]]]]:
+    """The chosen pages, checked two at a time: each mostly waits for the commands that it runs."""
+    chosen = [
+        item.callspec.params["page"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.originalname == "test_page_is_true"
+    ]
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        yield {page: pool.submit(check, page) for page in chosen}
+        pool.shutdown(cancel_futures=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_page_is_true(page: Path) -> None:
-    done = check(page)
+def test_page_is_true(page: Path, checks: dict[Path, Future[subprocess.CompletedProcess[str]]]) -> None:
+    done = checks[page].result()
     assert done.returncode == 0, done.stdout + done.stderr
     if "not run" in done.stdout:
         assert not SHARED.is_dir(), done.stdout

@@ -64,6 +64,36 @@ def test_a_wrong_exit_code_is_never_rewritten(page: Path) -> None:
     assert page.read_text("utf-8") == text
 
 
+def test_run_names_and_minutes_are_those_of_one_day(page: Path) -> None:
+    said = ("kept as run 2031-12-24-7", "  2031-12-24-7  PASS  1 trial  23:59", "at 23:59, 2031-12-24")
+    assert run(page, block("\n".join(f"$ echo '{line}'" for line in said))).returncode == 0
+    shown = [line for line in page.read_text("utf-8").split("\n") if line[:1] not in ("$", "`")]
+    assert shown[:3] == [
+        "kept as run 2026-03-02-7",
+        "  2026-03-02-7  PASS  1 trial  09:30",
+        "at 23:59, 2031-12-24",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('    "no_state": ', '    "no_estate": ', "no longer has: no_estate"),
+        ('    "no_state": "', '    "no_state": "" and "', "without a sentence; add them"),
+    ],
+)
+def test_codes_and_their_sentences_go_together(page: Path, before: str, after: str, said: str) -> None:
+    scripts = page.parent / "checkout" / "scripts"
+    scripts.mkdir(parents=True)
+    for script in SCRIPT.parent.glob("docs*.py"):
+        (scripts / script.name).write_text(script.read_text("utf-8").replace(before, after), "utf-8")
+    page.write_text("<!-- generated: notices -->\n<!-- end -->\n", "utf-8")
+    command = [sys.executable, str(scripts / "docs.py"), "--check", str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
 def test_a_page_without_the_shared_data_says_what_it_did_not_run(page: Path) -> None:
     """The script looks for the data beside the checkout that it stands in, so a copy of it finds none."""
     elsewhere = page.parent / "checkout" / "scripts"

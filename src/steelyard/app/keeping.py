@@ -17,7 +17,7 @@ from steelyard.errors import InputError, StoreError, UsageError
 from steelyard.grading.engine import GradedTrial
 from steelyard.model.standard import Suite
 from steelyard.model.verdict import TrialRow, Verdict
-from steelyard.ports.store import GradingRef, Payload, RunSummary, Store
+from steelyard.ports.store import GradingRef, Payload, RunSummary, Store, StoredRun
 
 DEFAULT_STORE = ".steelyard/store.db"
 
@@ -172,6 +172,7 @@ def export_bundle(store: Store, name: str, file: str | Path) -> str:
 def import_bundle(store: Store, file: str | Path) -> str:
     """Add the run of a bundle to the store and return its name here.
 
+    A run that the store has already, imported before or exported from it, is not added again.
     What the bundle says about its scores is not believed: they follow from its rows and its standard. InputError for a
     standard that is not the one its hash names, or that cannot be scored.
     """
@@ -179,6 +180,8 @@ def import_bundle(store: Store, file: str | Path) -> str:
     from steelyard.standards import suite_hash
 
     held, origin = room.read_run(file)
+    if _has(store, held):
+        return held.name
     if suite_hash(held.suite) != held.suite.hash:
         raise InputError(
             f"the standard in {file} is not the one that its hash names; ask for the bundle again"
@@ -191,3 +194,12 @@ def import_bundle(store: Store, file: str | Path) -> str:
         raise InputError(f"the standard in {file} is not sound, so nothing can be scored under it") from error
     sound = msgspec.structs.replace(held, primary=scores.bar, decision=scores.decision)
     return store.restore(sound, origin=origin)
+
+
+def _has(store: Store, run: StoredRun) -> bool:
+    if all(entry.name != run.name for entry in store.runs()):
+        return False
+    own = store.load(run.name)
+    return (
+        msgspec.structs.replace(own, suite=msgspec.structs.replace(own.suite, folder=run.suite.folder)) == run
+    )

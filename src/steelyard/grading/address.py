@@ -63,7 +63,7 @@ class Addressing:
             spec,
             criterion.rule,
             criterion.view,
-            self.trace.fidelity,
+            given.trace.fidelity,  # as narrowed: a view that hides calls makes the record incomplete
         )
         digest.update(hashlib.sha256(spelt(head)).digest())
         for aspect in sorted(grader.reads(spec)):

@@ -191,6 +191,27 @@ def test_a_bundle_whose_standard_is_not_its_own_is_refused(store: SqliteStore, t
         assert list(other.runs()) == []
 
 
+def test_a_run_is_not_imported_into_the_store_that_it_was_exported_from(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    one, graded = keeper(store, x=[1, None]), trial()
+    one.keep(graded)
+    one.finish(the_run(graded))
+    export_bundle(store, one.name, tmp_path / "run.zip")
+    assert import_bundle(store, tmp_path / "run.zip") == one.name
+    assert [run.name for run in store.runs()] == [one.name]
+    other = keeper(store)
+    other.keep(trial("b"))
+    store.flush()
+    with open_store(str(tmp_path / "third.db")) as third:
+        own = Keeper(third, the_suite(), planned=9, options={}, resume=False)
+        own.keep(trial())
+        own.finish(the_run(trial()))
+        name = import_bundle(third, tmp_path / "run.zip")
+        assert [run.name for run in third.runs()] == [own.name, f"{own.name}-imported"]
+        assert import_bundle(third, tmp_path / "run.zip") == name == f"{own.name}-imported"
+
+
 # --- Inputs of the same names that are not the same.
 
 

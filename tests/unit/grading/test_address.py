@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 
 from steelyard.grading.address import Addressing, spelt
-from steelyard.model.checks import EqualsCheck, NumberCheck
+from steelyard.grading.findings import narrow
+from steelyard.model.checks import EqualsCheck, NumberCheck, Rule, RuleCheck
 from steelyard.model.standard import Criterion, Task, View
 from steelyard.model.trace import EndState, Fidelity, Trace
 from steelyard.ports.grader import GraderInput
@@ -130,6 +131,18 @@ def test_aspects_are_hashed_once_and_views_apart() -> None:
     assert addressing.key(reader, asked, whole) == first
 
 
+def test_a_view_that_hides_a_call_is_told_apart_from_one_that_hides_none() -> None:
+    """The hidden call is in nothing that the check reads, and yet leaves its record incomplete."""
+    rule = RuleCheck(rule=Rule(id="r", tool=("drop",)))
+    asked = criterion(check=rule, view=View(last=1))
+    keys = set()
+    for trace in (trace_of(call("look"), said("Paris")), trace_of(call("drop"), said("Paris"))):
+        task = Task(id="t", prompt="", criteria=(asked,))
+        shown = GraderInput(task=task, criterion=asked, trace=narrow(trace, asked))
+        keys.add(Addressing(task, trace, lambda state: "").key(Reader("calls"), asked, shown))
+    assert len(keys) == 2
+
+
 def test_the_ids_of_the_steps_that_are_read_are_in_the_key() -> None:
     """Else a verdict that is used again would cite steps of another trial."""
     moved = trace_of(
@@ -146,9 +159,9 @@ def test_one_tool_or_fact_alone() -> None:
     third = trace_of(
         call("look", {"id": 7}, result={"total": 40}), call("list", {"x": 2}, result=[2]), said("Paris")
     )
-    for narrow, wide in (("call:look", "calls"), ("result:look", "results")):
-        assert key(Reader(narrow), trace=other) == key(Reader(narrow), trace=third) == key(Reader(narrow))
-        assert key(Reader(wide), trace=other) != key(Reader(wide), trace=third)
+    for alone, all_of_them in (("call:look", "calls"), ("result:look", "results")):
+        assert key(Reader(alone), trace=other) == key(Reader(alone), trace=third) == key(Reader(alone))
+        assert key(Reader(all_of_them), trace=other) != key(Reader(all_of_them), trace=third)
 
 
 DIFFERENT = [
