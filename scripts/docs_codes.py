@@ -26,10 +26,10 @@ def notice_codes() -> list[tuple[str, str, str]]:
     for room, about in _ABOUT.items():
         for path in sorted((SOURCE / room).rglob("*.py")):
             text = path.read_text("utf-8")
-            for code, said in _notices(ast.parse(text)):
+            for code, said in _notices(_with_texts(ast.parse(text))):
                 known = found.get(code)
                 if known is None or (said and not known[1]):
-                    found[code] = (about, said)
+                    found[code] = (known[0] if known else about, said)
             found.update({code: (about, "") for code in NOTICES if code not in found and f'"{code}"' in text})
     told = {code: (about, NOTICES.get(code) or said) for code, (about, said) in found.items()}
     _refuse(NOTICES, {code: said for code, (_, said) in told.items()}, "notices")
@@ -59,6 +59,30 @@ def _refuse(described: Mapping[str, str], told: Mapping[str, str], what: str) ->
     silent = [code for code, said in told.items() if not said]
     if silent:
         raise Failure(f"{what} without a sentence; add them to scripts/docs_meanings.py: {', '.join(silent)}")
+
+
+def _with_texts(tree: ast.Module) -> ast.Module:
+    """The tree with each name of an argument replaced by the text that was last assigned to it above."""
+    texts = [
+        (node.lineno, target.id, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _text(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+
+    def resolved(node: ast.expr) -> ast.expr:
+        if not isinstance(node, ast.Name):
+            return node
+        above = [(line, text) for line, name, text in texts if name == node.id and line < node.lineno]
+        return max(above, key=lambda entry: entry[0])[1] if above else node
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            node.args = [resolved(argument) for argument in node.args]
+            for keyword in node.keywords:
+                keyword.value = resolved(keyword.value)
+    return tree
 
 
 def _notices(tree: ast.Module) -> Iterator[tuple[str, str]]:

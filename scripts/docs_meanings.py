@@ -356,9 +356,6 @@ NOTICES: dict[str, str] = {
         "another task; nothing it recorded is used as evidence."
     ),
     "duplicate_rows": "Equal rows for one task, trial and criterion; they count once.",
-    "function_call_not_read": (
-        "A message has tool calls and an older function call beside them; the latter is not read."
-    ),
     "lost_records": (
         "Records could not be read. What they held could have failed, so a pass becomes INCOMPLETE."
     ),

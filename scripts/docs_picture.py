@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
+from docs_run import Failure
+
 WIDTH, HEIGHT, SIZE = 8.4, 19.0, 14
 MARGIN = 20.0
 INK, FAINT, BAD, GOOD, ACCENT, PAPER, EDGE = (
@@ -29,7 +31,10 @@ _HEADING = re.compile(r"(?P<name>\S+) +[\d.]+ % |why not complete$|complete, but
 def scoreboard() -> str:
     """The picture of the demo's scoreboard. Deterministic."""
     command = [sys.executable, "-X", "utf8", "-m", "steelyard", "demo", "--no-color"]
-    shown = subprocess.run(command, capture_output=True, check=True, timeout=120).stdout.decode().split("\n")
+    done = subprocess.run(command, capture_output=True, check=False, timeout=120)
+    if done.returncode != 0:
+        raise Failure(f"`steelyard demo` exited {done.returncode}: {done.stderr.decode().strip()[-400:]}")
+    shown = done.stdout.decode().split("\n")
     end = next(index for index, line in enumerate(shown) if line.startswith(LAST))
     lines = [line.rstrip() for line in shown[: end + 1]]
     return picture(["$ steelyard demo", *lines])

@@ -78,8 +78,8 @@ def test_run_names_and_minutes_are_those_of_one_day(page: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ('    "no_state": ', '    "no_estate": ', "no longer has: no_estate"),
-        ('    "no_state": "', '    "no_state": "" and "', "without a sentence; add them"),
+        ('    "zero_calls": ', '    "zero_rolls": ', "no longer has: zero_rolls"),
+        ('    "zero_calls": ', '    "zero_calls": "" and ', "without a sentence; add them"),
     ],
 )
 def test_codes_and_their_sentences_go_together(page: Path, before: str, after: str, said: str) -> None:

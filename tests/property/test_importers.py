@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from steelyard.importers import read_traces
 from steelyard.importers.formats.canonical import encode_trace
 from steelyard.importers.formats.openai_chat import OpenAIChat
+from steelyard.importers.formats.tau2 import Tau2
+from steelyard.importers.formats.taubench import TauBench
 from steelyard.model.evidence import answer, find_step, quote_stands, resolve, results_of, step_text
 from steelyard.model.trace import Quarantined, Trace
 from steelyard.ports.importer import Record
@@ -246,6 +248,78 @@ def test_any_bytes_are_read_or_refused_in_words(raw: bytes) -> None:
     assert isinstance(found[0], Trace)
     assert len(found) == (1 if not raw.replace(b"\n", b" ").strip() else 2)
     assert all(one.reason.endswith(".") for one in found[1:] if isinstance(one, Quarantined))
+
+
+CALL_TYPES = st.sampled_from(
+    [
+        "tool_use",
+        "server_tool_use",
+        "mcp_tool_use",
+        "tool-call",
+        "functionCall",
+        "function_call",
+        "function",
+        "tool",
+    ]
+)
+CALL_KEYS = st.sampled_from(
+    ["functionCall", "function_call", "tool_calls", "toolUse", "tool_call", "toolInvocation"]
+)
+NAME_KEYS = st.sampled_from(["name", "tool", "tool_name", "toolName", "function", "action", "recipient_name"])
+ARGUMENT_KEYS = st.sampled_from(
+    ["arguments", "args", "input", "parameters", "kwargs", "toolInput", "action_input"]
+)
+HIDDEN = st.sampled_from(["refund", "wipe"])
+"""Names that no other message calls, since a copy of a call that was read is no other call."""
+HIDDEN_CALL = CALL.map(lambda call: {**call, "function": {**call["function"], "name": "refund"}})
+CALL_LIKE = st.one_of(
+    st.builds(lambda kind, rest: {**rest, "type": kind}, CALL_TYPES, st.dictionaries(TEXT, JSON, max_size=2)),
+    st.builds(lambda key, name: {key: {"name": name}}, CALL_KEYS, HIDDEN),
+    st.builds(lambda key, call: {key: [call]}, CALL_KEYS, HIDDEN_CALL),
+    st.builds(lambda a, name, b, args: {a: name, b: args}, NAME_KEYS, HIDDEN, ARGUMENT_KEYS, JSON),
+    HIDDEN_CALL,
+)
+HOLDING_A_CALL = st.recursive(
+    CALL_LIKE,
+    lambda inner: (
+        st.builds(lambda value, before: [*before, value], inner, st.lists(JSON, max_size=2))
+        | st.builds(
+            lambda value, key, rest: {**rest, key: value},
+            inner,
+            TEXT,
+            st.dictionaries(TEXT, JSON, max_size=2),
+        )
+    ),
+    max_leaves=4,
+)
+ROLE = st.sampled_from(["system", "developer", "user", "assistant", "tool", "function"])
+FIELDS = st.sampled_from(
+    ["content", "refusal", "reasoning", "reasoning_content", "tool_calls", "function_call", "name", "model", "usage",
+     "tool_call_id", "timestamp", "is_error", "status", "id", "requestor", "tool_messages", "raw_data", "error",
+     "audio", "metadata", "tools", "functions"]
+)  # fmt: skip
+MESSAGE = st.builds(
+    lambda role, rest: {**rest, "role": role}, ROLE, st.dictionaries(FIELDS, JSON, max_size=2)
+)
+
+
+@given(st.lists(USER | AGENT, max_size=2), MESSAGE, FIELDS | TEXT, HOLDING_A_CALL)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+def test_no_field_of_a_message_hides_a_call(
+    before: list[Any], message: dict[str, Any], field: str, held: Any
+) -> None:
+    """Whatever looks like a call becomes a call step of its message, or the record does not count as complete."""
+    messages = [*before, {**message, field: held}]
+    entry = {"task_id": "a", "traj": messages}
+    file = {"tasks": [], "simulations": [{"task_id": "a", "messages": messages}]}
+    (walked,) = TauBench().read(Record(value=entry, where="a.json", file="a.json"))
+    (played,) = Tau2().read(Record(value=file, where="a.json", file="a.json"))
+    for trace in (imported(messages), walked, played):
+        assert isinstance(trace, Trace)
+        called = any(step.call is not None and step.turn == len(before) for step in trace.steps)
+        assert called or not trace.fidelity.complete
+        assert called or codes(trace), "and says why"
+        assert read(encode_trace(trace)) == [trace]
 
 
 @given(st.lists(JSON | USER | AGENT | RESULT, max_size=5))

@@ -115,9 +115,10 @@ def grade_inputs(
 
     chosen, selection = select(suite, only=inputs.only, limit=inputs.limit)
     expected = sum(task.trials or 1 for task in chosen.tasks)
+    planned = expected if all(task.trials for task in chosen.tasks) else None
     keeper: Keeper | None = None
     if keep:
-        keeper = Keeper(keep.store, chosen, planned=expected, options=keep.options, resume=keep.resume)
+        keeper = Keeper(keep.store, chosen, planned=planned, options=keep.options, resume=keep.resume)
     engine = _engine(suite, chosen, inputs, keeper)
     rows: list[Row] = []
     for trial in engine.grade_trials(traces):

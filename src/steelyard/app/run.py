@@ -63,8 +63,9 @@ class Run:
 
         table = score(self.suite, self.rows, detail=self.full or len(self.rows) <= MOST_DETAIL)
         named = msgspec.structs.replace(table, run=self.name, grading=self.name)
-        notices = (*self._about_keeping(), *self.notices)
-        return _with_losses(_unfinished(named) if self.unfinished else named, self.lost, notices)
+        if self.unfinished:
+            named = _unfinished(named, sum(isinstance(row, TrialRow) for row in self.rows))
+        return _with_losses(named, self.lost, (*self._about_keeping(), *self.notices))
 
     def _about_keeping(self) -> Iterator[ScoreNotice]:
         if self.problem:
@@ -96,12 +97,10 @@ class Run:
         return changed
 
 
-def _unfinished(table: ScoreTable) -> ScoreTable:
+def _unfinished(table: ScoreTable, kept: int) -> ScoreTable:
     """A run that was broken off decides nothing yet, except that a violated gate or a bar out of reach stays so."""
-    counts = table.completion.trials
-    detail = (
-        f"this run was broken off; {counts.of} trials stand in it. `steelyard grade ... --resume` goes on"
-    )
+    several = f"{kept} trials stand" if kept != 1 else "1 trial stands"
+    detail = f"this run was broken off; {several} in it. `steelyard grade ... --resume` goes on"
     notice = ScoreNotice(code="unfinished_run", detail=detail)
     code, decision = (3, "INCOMPLETE") if table.exit_code == 0 else (table.exit_code, table.decision)
     return msgspec.structs.replace(table, exit_code=code, decision=decision, notices=(notice, *table.notices))

@@ -88,7 +88,8 @@ def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **opti
     if run.problem:  # what was graded is told all the same
         raise StoreError(f"this run was not kept to its end: {run.problem}")
     if run.name and not output.quiet:
-        reused = f", {run.reused} verdicts used again" if run.reused else ""
+        several = "verdicts" if run.reused != 1 else "verdict"
+        reused = f", {run.reused} {several} used again" if run.reused else ""
         click.echo(f"kept as run {run.name}{reused}; `steelyard show --why` has every reason whole", err=True)
     context.exit(run.scores.exit_code)
 
@@ -126,6 +127,12 @@ def _run(
         "keep": keep,
     }
     if suite == "tau2" and not Path(suite).exists():
+        unused = [name for name in ("states", "recorded", "trust_graders", "trust_python") if chosen[name]]
+        if unused:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in unused)
+            raise UsageError(
+                f"{flags} does nothing in `grade tau2`, which reads all from the file; leave it out"
+            )
         return app.grade_tau2(traces, gates=chosen["gates"], **common)
     if chosen["gates"]:
         raise UsageError("--gate works with `grade tau2`; in a suite file write `gate: true`, or ask whatif")

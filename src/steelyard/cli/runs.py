@@ -75,4 +75,5 @@ def import_(file: str, store: str | None) -> None:
 
     with app.open_store(store) as opened:
         name = app.import_bundle(opened, file)
-    say(f"imported as run {name}; see it with: steelyard show {name}")
+    where = f" --store {store}" if store else ""
+    say(f"imported as run {name}; see it with: steelyard show {name}{where}")

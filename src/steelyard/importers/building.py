@@ -40,6 +40,17 @@ NO_CLOCK: Clock = "none"
 _encode = msgspec.json.Encoder().encode
 
 
+def unread_notice(what: str) -> tuple[str, str]:
+    """Code and sentence on something that looks like a call and was not read as one."""
+    told = f"'{what[:60]}' looks like a call or its result and is not read as one; the record is incomplete."
+    return "calls_not_read", told
+
+
+def text_notice(what: str) -> tuple[str, str]:
+    """Code and sentence on words that read like a call, in a record that holds its calls apart from words."""
+    return "call_in_text", f"A text of the agent reads like a call ('{what[:60]}'); it is taken as text."
+
+
 class StepBuilder:
     """Collects the steps of one trace in source order.
 
@@ -52,6 +63,8 @@ class StepBuilder:
         self.complete = True
         self.holds_calls = True
         self.holds_results = True
+        self._unread = False
+        self._in_text: tuple[str, str] | None = None
         self.blobs: dict[str, Mapping[str, Any]] = {}
         self._pointer = record.pointer + base
         self._odd = bool(record.notices)
@@ -233,6 +246,16 @@ class StepBuilder:
         self.notice("unreadable_message", why, note)
         self.complete = False
 
+    def unread(self, what: str, step: str | None = None) -> None:
+        """Marks the trace incomplete: it holds something that looks like a call, and nothing reads it as one."""
+        self.notice(*unread_notice(what), step)
+        self.complete = False
+        self._unread = True
+
+    def call_in_text(self, what: str, step: str) -> None:
+        """Notes a text of the agent that reads like a call; what that means is decided by the whole record."""
+        self._in_text = self._in_text or (what, step)
+
     def plain(self, value: Any) -> Any:
         """`value` free of what decoding left recognisable (NaN, repeated keys)."""
         return decoding.plain(value) if self._odd else value
@@ -256,10 +279,19 @@ class StepBuilder:
     ) -> Trace:
         """The trace. Calls that nothing answered are told in a notice, not answered by an invented step."""
         self._mark_unanswered()
+        called = any(step.call is not None for step in self.steps)
+        if self._in_text is not None:
+            what, told_of = self._in_text
+            if called:
+                self.notice(*text_notice(what), told_of)
+            else:
+                self.unread(what, told_of)
         steps = tuple(self.steps)
         final = next((s.id for s in reversed(steps) if s.kind == "assistant" and s.role == "assistant"), None)
         record = self.record
         line = None if record.line is None else f"line {record.line}"
+        # Where calls stand in a shape that is not read and none was, the absence of calls says nothing.
+        blind = self._unread and not called
         return Trace(
             id=trace_id,
             source=Source(
@@ -285,8 +317,8 @@ class StepBuilder:
             notices=self._notices.told(),
             fidelity=Fidelity(
                 complete=self.complete,
-                has_tool_calls=self.holds_calls,
-                has_tool_results=self.holds_results,
+                has_tool_calls=self.holds_calls and not blind,
+                has_tool_results=self.holds_results and not blind,
                 has_times=any(step.started_at is not None for step in steps),
                 has_usage=usage is not None or any(step.usage is not None for step in steps),
                 has_system_prompt=any(step.kind == "system" for step in steps)

@@ -7,6 +7,7 @@ from typing import Any
 
 from steelyard.errors import FormatError
 from steelyard.importers.building import StepBuilder
+from steelyard.model.verdict import MOST_TRIAL
 
 
 def read_task_id(value: Any, builder: StepBuilder) -> str | None:
@@ -23,14 +24,17 @@ def read_task_id(value: Any, builder: StepBuilder) -> str | None:
 
 
 def read_trial(value: Any, builder: StepBuilder) -> int | None:
-    """The trial number, 0 or more; digits as text are taken with a notice. Raises `FormatError` for anything else."""
+    """The trial number, 0 to `MOST_TRIAL`; digits as text are taken with a notice.
+
+    Raises `FormatError` for anything else.
+    """
     if value is None:
         return None
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         builder.notice("trial_text", f"The trial is the text '{value}'; it is read as a number.")
         return int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise FormatError("its trial is not a whole number of 0 or more")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TRIAL:
+        raise FormatError(f"its trial is not a whole number from 0 to {MOST_TRIAL}")
     return value
 
 

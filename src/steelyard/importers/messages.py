@@ -12,7 +12,8 @@ import msgspec
 
 from steelyard.importers.building import StepBuilder
 from steelyard.importers.uids import content_of
-from steelyard.model.trace import Part, Role, StepKind, Usage
+from steelyard.importers.unread import answered, is_call_type, tell_batched, tell_unread
+from steelyard.model.trace import Call, Part, Role, StepKind, Usage
 
 ROLES: frozenset[str] = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
@@ -31,7 +32,22 @@ _MEDIA_TYPES: Mapping[str, Literal["image", "audio", "file"]] = {
     "document": "file",
 }
 _ADDRESS_KEYS = ("url", "image_url", "data", "file_data", "file_id")
-_CALL_TYPES = frozenset({"tool_use", "tool_result", "tool-call", "tool-result", "tool_call", "function_call"})
+_NO_ACTION_TYPES = frozenset(
+    {
+        "thinking",
+        "redacted_thinking",
+        "reasoning",
+        "reasoning_text",
+        "summary_text",
+        "citation",
+        "json",
+        "video_url",
+    }
+)
+_CALL_FIELDS = frozenset({"tool_calls", "function_call"})
+_CALL_MARKS = frozenset({"id", "type", "index"})
+_RESULT_TYPES = frozenset({"tool", "function", "tool_result", "tool_message", "function_response"})
+"""What a result message may call itself."""
 
 
 def is_message(value: Any) -> bool:
@@ -45,13 +61,27 @@ def add_messages(builder: StepBuilder, messages: Sequence[Any], pointer: str) ->
         at = f"{pointer}/{turn}"
         if not is_message(message):
             builder.unreadable(message, "A message is no object with a known role.", turn=turn, pointer=at)
-        elif message["role"] == "assistant":
-            _assistant(builder, message, turn, at)
-        elif message["role"] in ("tool", "function"):
-            _result(builder, message, turn, at)
         else:
-            speaker: Literal["user", "system"] = "user" if message["role"] == "user" else "system"
-            _text(builder, speaker, speaker, message, turn, at)
+            _message(builder, message, turn, at)
+
+
+def _message(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: str) -> None:
+    first = len(builder.steps)
+    rest = message
+    told: tuple[Call, ...] = ()
+    if message["role"] == "assistant":
+        _assistant(builder, message, turn, at)
+        rest = {key: value for key, value in message.items() if key not in _CALL_FIELDS}
+    elif message["role"] in ("tool", "function"):
+        _result(builder, message, turn, at)
+        told = answered(builder)
+        own_type = message.get("type")
+        if isinstance(own_type, str) and own_type in _RESULT_TYPES:
+            rest = {key: value for key, value in message.items() if key != "type"}
+    else:
+        speaker: Literal["user", "system"] = "user" if message["role"] == "user" else "system"
+        _text(builder, speaker, speaker, message, turn, at)
+    tell_unread(builder, rest, first, calls_from=first, told=told)
 
 
 def read_usage(value: Any) -> Usage | None:
@@ -90,7 +120,7 @@ def _text(
     at: str,
     **fields: Any,
 ) -> None:
-    parts = _parts(builder, message.get("content"), turn, f"{at}/content")
+    parts = _parts(builder, message.get("content"), role)
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         parts = (*parts, Part(kind="text", text=refusal))
@@ -142,25 +172,23 @@ def _calls_of(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: s
         builder.unreadable(recorded, "`tool_calls` is not a list.", turn=turn, pointer=f"{at}/tool_calls")
     if message.get("function_call") is not None:
         if calls:
-            told = "A message has tool calls and an older function call beside them; the latter is not read."
-            builder.notice("function_call_not_read", told, f"s{len(builder.steps) + 1:04d}")
-        else:
-            calls.append(({"function": message["function_call"]}, f"{at}/function_call"))
+            told = "A message has tool calls and an older function call beside them; both are read."
+            builder.notice("function_call_beside", told, f"s{len(builder.steps) + 1:04d}")
+        calls.append(({"function": message["function_call"]}, f"{at}/function_call"))
     return calls
 
 
 def _call(builder: StepBuilder, call: Any, turn: int, pointer: str, time: Any, model: str | None) -> None:
-    body = call
+    key: str | None = None
     if isinstance(call, dict):
-        function = call.get("function")
-        body = function if isinstance(function, dict) else call.get("custom")
-        if not isinstance(body, dict):
-            body = call
+        key = next((name for name in ("function", "custom") if isinstance(call.get(name), dict)), None)
+    body = call if key is None else call[key]
     if not isinstance(body, dict) or not isinstance(body.get("name"), str):
         builder.unreadable(call, "A tool call has no name.", turn=turn, pointer=pointer)
         return
     provider_id = call.get("id")
     argument_key = "input" if "arguments" not in body and "input" in body else "arguments"
+    step = len(builder.steps)
     builder.call(
         body["name"],
         body.get(argument_key),
@@ -173,11 +201,22 @@ def _call(builder: StepBuilder, call: Any, turn: int, pointer: str, time: Any, m
         agent_id=AGENT,
         model=model,
     )
+    tell_batched(builder)
+    outer = {} if key is None else call
+    for place, read in ((outer, {key}), (body, {"name", argument_key})):
+        beside = {name: value for name, value in place.items() if name not in read | _CALL_MARKS}
+        if beside:
+            tell_unread(builder, beside, step, calls_from=step)
 
 
 def _result(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: str) -> None:
     call_id, name, content = message.get("tool_call_id"), message.get("name"), message.get("content")
-    parts = _parts(builder, content, turn, f"{at}/content")
+    # An object is what the tool gave, not a part of a message.
+    parts = (
+        (json_part(builder.plain(content)),)
+        if isinstance(content, dict)
+        else _parts(builder, content, "tool")
+    )
     if isinstance(content, str) or (parts and all(part.kind == "text" for part in parts)):
         text = content if isinstance(content, str) else "\n".join(part.text or "" for part in parts)
         value = builder.decoded(text)
@@ -198,14 +237,16 @@ def _result(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: str
     )
 
 
-def _parts(builder: StepBuilder, content: Any, turn: int, at: str) -> tuple[Part, ...]:
+def _parts(builder: StepBuilder, content: Any, role: Role) -> tuple[Part, ...]:
     if content is None:
         return ()
     if isinstance(content, str):
         return (Part(kind="text", text=content),)
+    if isinstance(content, dict):
+        return (_part(builder, content, role),)
     if not isinstance(content, list):
         return (json_part(builder.plain(content)),)
-    return tuple(_part(builder, part) for part in content)
+    return tuple(_part(builder, part, role) for part in content)
 
 
 def json_part(value: Any) -> Part:
@@ -217,7 +258,7 @@ def json_part(value: Any) -> Part:
     )
 
 
-def _part(builder: StepBuilder, part: Any) -> Part:
+def _part(builder: StepBuilder, part: Any, role: Role) -> Part:
     step = f"s{len(builder.steps) + 1:04d}"
     if isinstance(part, str):
         return Part(kind="text", text=part)
@@ -231,15 +272,13 @@ def _part(builder: StepBuilder, part: Any) -> Part:
             return Part(kind="text", text=text)
     if kind in _MEDIA_TYPES:
         return _media(builder, _MEDIA_TYPES[kind], part)
-    if kind in _CALL_TYPES:
-        # Read as content they would look like a run without calls, and a rule against a call would hold.
-        builder.holds_calls = builder.holds_results = False
-        told = f"Content parts of type '{kind}' are tool calls of another format; they are kept as JSON and not read."
-        builder.notice("calls_not_read", told, step)
+    if is_call_type(kind):  # told with the whole message, see `tell_unread`
         return json_part(builder.plain(part))
     builder.notice(
         "unknown_part", f"A content part has the unknown type '{kind[:40]}'; it is kept as JSON.", step
     )
+    # What an agent sends beside words may be anything that it did.
+    builder.complete = builder.complete and (role != "assistant" or kind in _NO_ACTION_TYPES)
     return json_part(builder.plain(part))
 
 

@@ -10,7 +10,12 @@ import msgspec
 from steelyard.importers.building import StepBuilder
 from steelyard.importers.fields import finite, text_of
 from steelyard.importers.messages import json_part, read_usage
-from steelyard.model.trace import Part, Usage
+from steelyard.importers.unread import answered, tell_batched, tell_unread
+from steelyard.model.trace import Call, Part, Usage
+
+_STOP = "###STOP###"
+_STOP_CALLS = (Call(name="done", args={}),)
+"""An agent on its own ends by the call `done`, for which tau2 records its stop word; only `raw_data` keeps the call."""
 
 
 class Conversation:
@@ -23,16 +28,19 @@ class Conversation:
         self.usages: list[Usage] = []
 
     def add(self, message: Any, turn: int, at: str) -> None:
+        first = len(self.builder.steps)
         role = message.get("role") if isinstance(message, Mapping) else None
         if role in ("assistant", "user"):
             self._speaker(message, role, turn, at)
         elif role == "tool" and isinstance(message.get("tool_messages"), list):
             for index, result in enumerate(message["tool_messages"]):
                 self._result(result, turn, f"{at}/tool_messages/{index}")
+            self._unread(message, first, "tool_messages")
         elif role == "tool":
             self._result(message, turn, at)
         elif role == "system":
             self._said("system", "system", message, turn, at, {})
+            self._unread(message, first)
         else:
             self.builder.unreadable(
                 message, "A message is no object with a known role.", turn=turn, pointer=at
@@ -79,6 +87,17 @@ class Conversation:
                 call, role, turn, f"{at}/tool_calls/{index}", {**fields, "time": message.get("timestamp")}
             )
         self._spent(message, role, first)
+        self._unread(message, first, "tool_calls", told=_STOP_CALLS if content == _STOP else ())
+
+    def _unread(
+        self,
+        fields: Mapping[str, Any],
+        first: int,
+        *read: str,
+        told: tuple[Call, ...] = (),
+    ) -> None:
+        rest = {key: value for key, value in fields.items() if key not in read}
+        tell_unread(self.builder, rest, first, calls_from=first, told=told)
 
     def _said(
         self, kind: Any, role: Any, message: Mapping[str, Any], turn: int, at: str, fields: dict[str, Any]
@@ -116,6 +135,8 @@ class Conversation:
             missing="arguments" not in call,
             **fields,
         )
+        tell_batched(self.builder)
+        self._unread(call, len(self.builder.steps) - 1, "id", "name", "arguments", "type")
 
     def _result(self, message: Any, turn: int, at: str) -> None:
         builder = self.builder
@@ -141,6 +162,7 @@ class Conversation:
             agent_id="agent" if caller == "assistant" else "user",
             time=message.get("timestamp"),
         )
+        self._unread(message, len(builder.steps) - 1, told=answered(builder))
 
     def _spent(self, message: Mapping[str, Any], role: str, first: int) -> None:
         usage = read_usage(message.get("usage"))

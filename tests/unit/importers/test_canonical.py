@@ -145,6 +145,12 @@ def test_a_trace_by_hand_may_say_more(read_one: One) -> None:
         {"steps": [5]},
         {"task": "misspelt"},
         {"trial": "one"},
+        {"trial": 2**53},
+        {"steps": [{"kind": "assistant", "text": "Done.", "name": "refund"}]},
+        {"steps": [{"kind": "note", "args": {"amount": 5}}]},
+        {"steps": [{"kind": "assistant", "text": "Done.", "call_id": "c1"}]},
+        {"steps": [{"kind": "tool_result", "text": "ok", "args": {}}]},
+        {"steps": [{"kind": "tool_call", "name": "f", "args": {}, "value": "ok"}]},
         {"outcome": {"ended_by": "boredom"}},
         {"measurements": {"seconds": "long"}},
     ],
@@ -208,7 +214,69 @@ def test_an_export_in_another_order_is_read_by_its_sequence_numbers(read_one: On
 def test_an_export_whose_pairing_was_cut_says_so(read_one: One) -> None:
     value = exported(read_one(BY_HAND))
     value["steps"][2]["result"]["call_step_id"] = "s0099"
-    assert [notice.code for notice in read_one(value).notices] == ["missing_result", "orphan_result"]
+    trace = read_one(value)
+    assert [notice.code for notice in trace.notices] == ["missing_result", "orphan_result"]
+    assert not trace.fidelity.complete
+
+
+CALL: dict[str, Any] = {"type": "tool_use", "name": "refund", "input": {}}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"kind": "assistant", "parts": [{"kind": "json", "value": CALL}]},
+        {"kind": "note", "parts": [{"kind": "json", "value": {"deep": [CALL]}}]},
+        {"kind": "assistant", "parts": [{"kind": "text", "text": "ok", "tool_calls": [CALL]}]},
+        {"kind": "assistant", "text": '{"name": "refund", "arguments": {}}'},
+        {
+            "kind": "tool_call",
+            "name": "batch",
+            "args": {"tool_uses": [{"recipient_name": "f", "parameters": {}}]},
+        },
+    ],
+)
+def test_what_looks_like_a_call_in_a_trace_by_hand_is_told(read_one: One, step: dict[str, Any]) -> None:
+    trace = read_one({"schema": "trace/1", "steps": [step]})
+    assert "calls_not_read" in {notice.code for notice in trace.notices}
+    assert not trace.fidelity.complete
+    assert read_one(exported(trace)) == trace
+
+
+def _add_a_field(value: dict[str, Any]) -> None:
+    value["steps"][0]["tool_calls"] = [CALL]
+
+
+def _add_a_part(value: dict[str, Any]) -> None:
+    value["steps"][3]["parts"].append({"kind": "json", "value": CALL})
+
+
+def _add_beside(value: dict[str, Any]) -> None:
+    value["function_call"] = CALL
+
+
+def _add_to_a_call(value: dict[str, Any]) -> None:
+    value["steps"][1]["call"]["args"] = {"tool_calls": [CALL]}
+
+
+@pytest.mark.parametrize("edit", [_add_a_field, _add_a_part, _add_beside, _add_to_a_call])
+def test_what_looks_like_a_call_in_an_edited_export_is_told(
+    read_one: One, edit: Callable[[dict[str, Any]], None]
+) -> None:
+    whole = read_one(BY_HAND)
+    value = exported(whole)
+    edit(value)
+    trace = read_one(value)
+    assert [notice.code for notice in trace.notices] == ["calls_not_read"]
+    assert whole.fidelity.complete
+    assert not trace.fidelity.complete
+
+
+def test_an_export_with_a_trial_beyond_the_bound_is_quarantined(read_one: One, read_lines: Lines) -> None:
+    (lost,) = read_lines({**exported(read_one(BY_HAND)), "trial": 2**53})
+    assert isinstance(lost, Quarantined)
+    (lost,) = read_lines({**exported(read_one(BY_HAND)), "trial": -1})
+    assert isinstance(lost, Quarantined)
 
 
 @pytest.mark.parametrize("args", [b'{"a": NaN}', b'{"a": 1, "a": 2}'])

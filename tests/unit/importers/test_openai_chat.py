@@ -12,6 +12,7 @@ import pytest
 from steelyard.importers import read_traces
 from steelyard.model.evidence import agent_calls, answer, results_of
 from steelyard.model.trace import EndState, Quarantined, Trace, Usage
+from steelyard.model.verdict import MOST_TRIAL
 
 One = Callable[[Any], Trace]
 
@@ -252,6 +253,7 @@ def test_results_without_a_call_and_calls_without_a_result_are_told(read_one: On
     assert codes(trace) == ["orphan_result", "missing_result"]
     assert [s.result.call_step_id for s in trace.steps if s.result] == [None, "s0004", None]
     assert [s.call.executed for s in trace.steps if s.call] == ["unknown", "yes"]
+    assert not trace.fidelity.complete
     assert len(trace.steps) == 6, "no step is invented"
 
 
@@ -338,6 +340,10 @@ def test_a_numeric_task_id_is_its_decimal_text_with_a_notice(read_one: One, valu
     assert codes(trace) == ["task_id_number"]
 
 
+def test_the_largest_trial_number(read_one: One) -> None:
+    assert read_one({"task_id": "a", "trial": MOST_TRIAL, "output": "x"}).trial == 2**53 - 1
+
+
 def test_digits_as_trial_are_taken_with_a_notice(read_one: One) -> None:
     trace = read_one({"task_id": "a", "trial": "03", "output": "x"})
     assert trace.trial == 3
@@ -351,6 +357,8 @@ def test_digits_as_trial_are_taken_with_a_notice(read_one: One) -> None:
         {"trial": True},
         {"trial": "first"},
         {"trial": -1},
+        {"trial": 2**53},
+        {"trial": 10**30},
         {"trial": [1]},
         {"trial": "٣"},
         {"trial": ""},
@@ -442,11 +450,15 @@ def test_uids_depend_on_place_kind_and_content_alone(read_lines: Callable[..., l
     assert all(len(step.uid) == 16 and set(step.uid) <= set("0123456789abcdef") for step in first.steps)
 
 
-def test_an_older_function_call_beside_tool_calls_is_told(read_one: One) -> None:
-    message = {**said(call("{}")), "function_call": {"name": "book", "arguments": "{}"}}
-    trace = read_one(talk(message, gave("x")))
-    assert len(agent_calls(trace)) == 1
-    assert codes(trace) == ["function_call_not_read"]
+def test_an_older_function_call_beside_tool_calls_is_read_too(read_one: One) -> None:
+    message = {**said(call("{}")), "function_call": {"name": "refund", "arguments": '{"n": 1}'}}
+    trace = read_one(talk(message, gave("x"), {"role": "function", "name": "refund", "content": "y"}))
+    assert [(s.call.name, s.call.args) for s in agent_calls(trace) if s.call] == [
+        ("book", {}),
+        ("refund", {"n": 1}),
+    ]
+    assert codes(trace) == ["function_call_beside"]
+    assert trace.fidelity.complete
 
 
 def test_an_empty_task_id_is_not_recorded(read_one: One) -> None:

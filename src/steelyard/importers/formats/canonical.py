@@ -11,16 +11,17 @@ By hand, a step needs only its kind and content; ids, uids and turns are made:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from steelyard.errors import FormatError
 from steelyard.importers import decoding
-from steelyard.importers.building import StepBuilder
+from steelyard.importers.building import StepBuilder, text_notice, unread_notice
 from steelyard.importers.fields import read_task_id, read_trial
 from steelyard.importers.states import place_states
+from steelyard.importers.unread import batched_in, calls_of, text_call_in, unread_in
 from steelyard.model.trace import (
     RELEASED,
     Agent,
@@ -38,11 +39,14 @@ from steelyard.model.trace import (
     Usage,
     Visibility,
 )
+from steelyard.model.verdict import MOST_TRIAL
 from steelyard.ports.importer import Record
 
 SCHEMA = "trace/1"
 REORDERED = "The steps stood in another order than their sequence numbers say; they are read by number."
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "tool_result": "tool", "retrieval": "tool"}
+_STEP_FIELDS = frozenset(Step.__struct_fields__) - {"parts"}
+_TRACE_FIELDS = frozenset({"schema", *Trace.__struct_fields__})
 _AGENT_KINDS = frozenset({"assistant", "reasoning", "tool_call", "plan", "handoff"})
 
 
@@ -70,6 +74,16 @@ class _HandStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     model: str | None = None
     usage: Usage | None = None
     visibility: Visibility = RELEASED
+
+
+_HAND_FIELDS = frozenset(_HandStep.__struct_fields__) - {"parts"}
+_OWN_FIELDS: Mapping[str, frozenset[StepKind]] = {
+    "name": frozenset({"tool_call", "tool_result"}),
+    "call_id": frozenset({"tool_call", "tool_result"}),
+    "args": frozenset({"tool_call"}),
+    "value": frozenset({"tool_result"}),
+}
+"""Fields that only these kinds have: in another step they would be an action, or its result, that nothing reads."""
 
 
 class _HandTrace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -148,7 +162,7 @@ def _read(record: Record) -> Trace:
     if not isinstance(steps, list):
         raise FormatError("its steps are not a list")
     if "source" in value or any(isinstance(step, dict) and "uid" in step for step in steps):
-        return _checked(msgspec.convert(value, Trace), record)
+        return _looked_over(_checked(msgspec.convert(value, Trace), record), value)
     return _by_hand(msgspec.convert(value, _HandTrace), record)
 
 
@@ -156,8 +170,8 @@ def _checked(trace: Trace, record: Record) -> Trace:
     """References lean on the ids, so an edited file whose ids do not fit its steps is refused."""
     steps, moved = _in_sequence(trace.steps)
     trace = msgspec.structs.replace(trace, steps=steps)
-    open_calls: set[str] = set()
-    orphan: str | None = None
+    if trace.trial is not None and not 0 <= trace.trial <= MOST_TRIAL:
+        raise FormatError(f"its trial is not a whole number from 0 to {MOST_TRIAL}")
     for position, step in enumerate(trace.steps):
         if step.id != f"s{position + 1:04d}" or step.seq != position:
             raise FormatError(
@@ -165,12 +179,7 @@ def _checked(trace: Trace, record: Record) -> Trace:
             )
         if (step.kind == "tool_call") != (step.call is not None):
             raise FormatError(f"{step.id} has the kind '{step.kind}', which does not fit its content")
-        if step.call is not None:
-            open_calls.add(step.id)
-        elif step.result is not None and step.result.call_step_id in open_calls:
-            open_calls.remove(step.result.call_step_id)
-        elif step.result is not None:
-            orphan = orphan or step.id
+    open_calls, orphan = _pairs(trace.steps)
     told = {notice.code for notice in trace.notices}
     notices = [Notice(code=code, detail=detail) for code, detail in record.notices if code not in told]
     if moved:
@@ -181,7 +190,62 @@ def _checked(trace: Trace, record: Record) -> Trace:
     if orphan and "orphan_result" not in told:
         detail = "A tool result answers no open call before it."
         notices.append(Notice(code="orphan_result", detail=detail, step=orphan))
+    if orphan:
+        trace = _incomplete(trace)
     return msgspec.structs.replace(trace, notices=(*trace.notices, *notices)) if notices else trace
+
+
+def _pairs(steps: Sequence[Step]) -> tuple[set[str], str | None]:
+    """The ids of the calls that nothing answers, and of the first result that answers no open call."""
+    open_calls: set[str] = set()
+    orphan: str | None = None
+    for step in steps:
+        if step.call is not None:
+            open_calls.add(step.id)
+        elif step.result is not None and step.result.call_step_id in open_calls:
+            open_calls.remove(step.result.call_step_id)
+        elif step.result is not None:
+            orphan = orphan or step.id
+    return open_calls, orphan
+
+
+def _looked_over(trace: Trace, value: Mapping[str, Any]) -> Trace:
+    """A complete trace after a look at what its steps hold that reads like a call, see `StepBuilder.call_in_text`."""
+    if not trace.fidelity.complete:
+        return trace
+    unread, in_text = _unread(value, _STEP_FIELDS, trace.steps), text_call_in(trace.steps)
+    if not calls_of(trace.steps):
+        unread, in_text = unread or in_text, None
+    if unread is not None:
+        trace = _incomplete(_told(trace, *unread_notice(unread[0]), unread[1]))
+    if in_text is not None:
+        trace = _told(trace, *text_notice(in_text[0]), in_text[1])
+    return trace
+
+
+def _unread(
+    value: Mapping[str, Any], known: frozenset[str], steps: Sequence[Step]
+) -> tuple[str, str | None] | None:
+    """(label, step id) of what looks like a call in the steps as they stand, or in fields beside them."""
+    calls = calls_of(steps)
+    found = unread_in(value["steps"], known, calls)
+    if found is not None:
+        label, index = found
+        return label, value["steps"][index].get("id")
+    beside = unread_in([value], _TRACE_FIELDS, calls)
+    lacking = batched_in(steps) if beside is None else beside[0]
+    return None if lacking is None else (lacking, None)
+
+
+def _incomplete(trace: Trace) -> Trace:
+    return msgspec.structs.replace(trace, fidelity=msgspec.structs.replace(trace.fidelity, complete=False))
+
+
+def _told(trace: Trace, code: str, detail: str, step: str | None) -> Trace:
+    if any(notice.code == code for notice in trace.notices):
+        return trace
+    notice = Notice(code=code, detail=detail, step=step)
+    return msgspec.structs.replace(trace, notices=(*trace.notices, notice))
 
 
 def _by_hand(value: _HandTrace, record: Record) -> Trace:
@@ -192,6 +256,12 @@ def _by_hand(value: _HandTrace, record: Record) -> Trace:
         _hand_step(builder, step, index, places[id(step)])
     if moved:
         builder.notice("reordered", REORDERED)
+    unread = _unread(record.value, _HAND_FIELDS, builder.steps)
+    if unread is not None:
+        builder.unread(unread[0])
+    in_text = text_call_in(builder.steps)
+    if in_text is not None:
+        builder.call_in_text(*in_text)
     return builder.finish(
         format=Canonical.name,
         format_version=SCHEMA,
@@ -229,6 +299,12 @@ def _hand_step(builder: StepBuilder, step: _HandStep, index: int, place: int) ->
         "usage": step.usage,
         "visibility": step.visibility,
     }
+    for name, kinds in _OWN_FIELDS.items():
+        if step.kind not in kinds and getattr(step, name) not in (None, msgspec.UNSET):
+            raise FormatError(
+                f"step {index + 1} has the kind '{step.kind}' and the field '{name}', which only"
+                f" {' and '.join(sorted(kinds))} steps have"
+            )
     parts = step.parts if step.text is None else (Part(kind="text", text=step.text), *step.parts)
     if step.kind == "tool_call":
         if step.name is None:

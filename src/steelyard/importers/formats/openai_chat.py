@@ -10,12 +10,15 @@ from steelyard.importers.building import StepBuilder
 from steelyard.importers.fields import finite, read_task_id, read_trial, text_of
 from steelyard.importers.messages import add_messages, is_message, json_part, read_usage
 from steelyard.importers.states import read_state
+from steelyard.importers.unread import tell_unread, tell_unread_beside
 from steelyard.model.trace import Agent, EndedBy, Outcome, Part, Quarantined, Trace
 from steelyard.ports.importer import Record
 
 _ENDINGS: frozenset[str] = frozenset(get_args(EndedBy))
 _ANSWERS = ("output", "answer")
 _PROMPTS = ("prompt", "input", "question")
+_REPLIES = (*_ANSWERS, "choices", "response", "completion")
+"""Where a log of requests keeps what came back, which may hold calls."""
 
 
 class OpenAIChat:
@@ -66,6 +69,7 @@ def _conversation(record: Record, value: Mapping[str, Any], pointer: str) -> Tra
     if not any(is_message(message) and message["role"] == "user" for message in messages):
         _prompt(builder, value)
     add_messages(builder, messages, pointer)
+    tell_unread_beside(builder, value, _REPLIES)
     beside = _answer_key(value)
     if beside is not None:
         builder.notice("answer_not_read", f"The field '{beside}' beside the messages is not read.")
@@ -95,6 +99,8 @@ def _single_answer(record: Record, value: Mapping[str, Any]) -> Trace:
         parts=parts,
         agent_id="agent",
     )
+    tell_unread(builder, {key: value[key]}, len(builder.steps) - 1, calls_from=0)
+    tell_unread_beside(builder, value, _REPLIES)
     return _finish(builder, value)
 
 

@@ -12,6 +12,7 @@ from steelyard.importers.building import StepBuilder
 from steelyard.importers.fields import finite, read_task_id, read_trial, text_of
 from steelyard.importers.tau2_messages import Conversation
 from steelyard.importers.tau2_scores import check_criteria, read_scores
+from steelyard.importers.unread import tell_unread_beside
 from steelyard.model.trace import Agent, EndedBy, Outcome, Quarantined, Trace
 from steelyard.ports.importer import Record
 
@@ -108,6 +109,7 @@ def _read(record: Record, file: Tau2File, simulation: Any, base: str, where: str
     conversation = Conversation(builder)
     for turn, message in enumerate(messages):
         conversation.add(message, turn, f"/messages/{turn}")
+    tell_unread_beside(builder, simulation, ("ticks",))
     reward_info = simulation.get("reward_info")
     strange: frozenset[str] = frozenset()
     if task_id is not None:

@@ -9,6 +9,7 @@ from steelyard.errors import FormatError
 from steelyard.importers.building import StepBuilder
 from steelyard.importers.fields import finite, read_task_id, read_trial
 from steelyard.importers.messages import add_messages
+from steelyard.importers.unread import tell_unread_beside
 from steelyard.model.trace import ExternalScore, Quarantined, Trace
 from steelyard.ports.importer import Record
 
@@ -53,6 +54,7 @@ def _read(record: Record, value: Any, base: str, where: str, *, tell: bool) -> T
     if isinstance(task_id, int) and not isinstance(task_id, bool) and not tell:
         task_id = str(task_id)
     add_messages(builder, value["traj"], "/traj")
+    tell_unread_beside(builder, value)
     info = value.get("info") if isinstance(value.get("info"), dict) else {}
     assert isinstance(info, dict)
     cost = finite(info.get("user_cost"))
