@@ -385,6 +385,7 @@ NOTICES: dict[str, str] = {
         "The run was broken off; `steelyard grade ... --resume` goes on. It is INCOMPLETE, unless "
         "what stands in it fails already."
     ),
+    "unknown_tool": "A rule names a tool that no recording calls, and that is spelt almost like one that is called.",
     "unmatched_row": "A row names a task or criterion that the standard does not have.",
     "unmatched_trace": (
         "Traces name a task that the standard does not have, or no task while their first user "

@@ -534,7 +534,8 @@ ONE_BY_ONE = {
     "fact limit": msgspec.structs.replace(FULL, facts={**FULL.facts, "limit": Fact(data={"max": 64})}),
     "fact spare": msgspec.structs.replace(FULL, facts={**FULL.facts, "spare": Fact(data={"max": 64})}),
     "extracted": msgspec.structs.replace(FULL, extracted={"size": 64}),
-    "end state": msgspec.structs.replace(FULL, after=3),
+    "files at the end": msgspec.structs.replace(FULL, after=3),
+    "JSON at the end": msgspec.structs.replace(FULL, after=8),
     "start state": msgspec.structs.replace(FULL, before=3),
     "measurements": msgspec.structs.replace(FULL, fields={"measurements": {"tokens": 9.0}}),
     "external score": msgspec.structs.replace(
@@ -558,10 +559,10 @@ AGAIN: list[tuple[Check, set[str]]] = [
     (ExprCheck(expr="extracted.size > 1"), {"extracted"}),
     (BudgetCheck(tokens=Decimal(9)), {"measurements", "withheld answer", "withheld result of look"}),
     (RecordedCheck(score="reward"), {"external score"}),
-    (StateCheck(pointer="/size", value=16), {"end state"}),
+    (StateCheck(pointer="/size", value=16), {"JSON at the end"}),
     (FilesCheck(exists=("note.txt",), at="start"), {"start state"}),
-    (FilesCheck(unchanged=("note.txt",)), {"start state", "end state"}),
-    (CsvCheck(of="file:pool.csv", columns=("id", "size")), {"end state"}),
+    (FilesCheck(unchanged=("note.txt",)), {"start state", "files at the end"}),
+    (CsvCheck(of="file:pool.csv", columns=("id", "size")), {"files at the end"}),
     (PythonCheck(file="answer.py"), {"answer", "withheld answer"}),
     (PythonCheck(file="facts.py"), {"fact limit", "fact spare"}),
 ]

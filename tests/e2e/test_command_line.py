@@ -321,3 +321,17 @@ def test_a_folder_s_env_file_cannot_grant_trust(folder: Path, steelyard: Command
     (folder / ".env").write_text("STEELYARD_TRUST_PYTHON=1\nSTEELYARD_TRUST_GRADERS=1\nPATH=/nowhere\n")
     assert steelyard("check", "evil.py", CI="").returncode == 2
     assert not (folder / "ran").exists()
+
+
+def test_recorded_rows_of_another_standard_are_said_to_be(folder: Path, steelyard: Command) -> None:
+    judged = SUITE.replace("check: {kind: equals, value: Rome}", "judge: {}")
+    (folder / "judged.yaml").write_text(judged)
+    (folder / "rows.jsonl").write_text(
+        json.dumps({"standard": {"name": "old", "version": "", "owner": "jo", "hash": "0" * 64}})
+        + "\n"
+        + json.dumps({"task": "italy", "criterion": "C1", "status": "graded", "score": 1})
+        + "\n"
+    )
+    arguments = ("grade", "judged.yaml", recording(folder, *RIGHT), "--recorded", "rows.jsonl", "--json")
+    found = json.loads(steelyard(*arguments).stdout)
+    assert "other_standard" in {notice["code"] for notice in found["notices"]}

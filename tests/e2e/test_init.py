@@ -51,8 +51,9 @@ def test_a_draft_has_a_task_for_each_prompt_and_passes_nothing(tmp_path: Path) -
         said('Say "hi": {x} # not a comment', "ho"),
         said("Delete it", "done", "delete_it", "read_it", task_id="d/1"),
     )
-    (file,), tasks, total = draft(tmp_path / "drafted", read_traces(source))
-    assert (tasks, total) == (2, 3)
+    made = draft(tmp_path / "drafted", read_traces(source))
+    file = made.file
+    assert (made.tasks, made.recordings, made.left_out) == (2, 3, 0)
     loaded = load_suite(file)
     assert {task.id for task in loaded.tasks} == {"task-1", "d/1"}
     run = grade(loaded, read_traces(source))
@@ -64,9 +65,9 @@ def test_a_draft_has_a_task_for_each_prompt_and_passes_nothing(tmp_path: Path) -
     "prompt", ["\x1b[31mred\x1b[0m", "a\u202eb", "- x: [", "'", "\U0001f600" * 50, "x" * 9_000]
 )
 def test_a_draft_of_any_prompt_loads(prompt: str, tmp_path: Path) -> None:
-    (file,), _, _ = draft(
+    file = draft(
         tmp_path / "drafted", read_traces(recordings(tmp_path, said(prompt, prompt, prompt[:50])))
-    )
+    ).file
     assert len(load_suite(file).tasks) == 1
 
 

@@ -91,7 +91,7 @@ def test_q39_the_three_cases_as_a_person_sees_them(tmp_path: Path) -> None:
     done = check(suite_file(tmp_path, sound, broken, idle))
     assert done.returncode == 2, done.stderr
     assert done.stdout.splitlines()[0] == "small is broken in 1 of its tasks: 3 tasks, 5 criteria, 2 gates"
-    assert "1 of 2 references pass · 1 of 2 no-ops fail, as they must" in done.stdout.splitlines()
+    assert "1 of 2 references pass · 1 of 2 no-ops fail (each must)" in done.stdout.splitlines()
     assert "error: broken: reference fails C2" in done.stdout.splitlines()
     assert "warning: idle: no-op passes" in done.stdout.splitlines()
     assert not [

@@ -68,6 +68,15 @@ class DraftTask(msgspec.Struct, kw_only=True):
     tools: Counter[str] = msgspec.field(default_factory=Counter)
 
 
+class Drafted(msgspec.Struct, frozen=True, kw_only=True):
+    """What was drafted. `left_out` recordings could not be read, or hold no user message to make a task of."""
+
+    file: Path
+    tasks: int
+    recordings: int
+    left_out: int
+
+
 def start(folder: str | Path, *, owner: str = "you@example.com") -> tuple[Path, ...]:
     """Write the starter suite and one recording. OutputError when a file is there already."""
     target = Path(folder)
@@ -81,14 +90,14 @@ def start(folder: str | Path, *, owner: str = "you@example.com") -> tuple[Path, 
 
 def draft(
     folder: str | Path, traces: Iterable[Trace | Quarantined], *, owner: str = "you@example.com"
-) -> tuple[tuple[Path, ...], int, int]:
+) -> Drafted:
     """Write a suite with a task for each task id or first user message of the recordings.
 
-    Returns the files, the number of tasks and of recordings. NothingEvaluatedError when no recording has a prompt.
+    NothingEvaluatedError when no recording has a prompt.
     """
     from steelyard import standards
 
-    tasks, total = _collect(traces)
+    tasks, total, left_out = _collect(traces)
     if not tasks:
         raise NothingEvaluatedError("no recording holds a user message, so there is no task to draft")
     target = Path(folder)
@@ -98,19 +107,22 @@ def draft(
         + "\n"
     )
     standards.parse_suite(text.encode(), name="suite.yaml", format="yaml", folder=str(target))
-    return _write({target / "suite.yaml": text}), len(tasks), total
+    (file,) = _write({target / "suite.yaml": text})
+    return Drafted(file=file, tasks=len(tasks), recordings=total, left_out=left_out)
 
 
-def _collect(traces: Iterable[Trace | Quarantined]) -> tuple[list[DraftTask], int]:
+def _collect(traces: Iterable[Trace | Quarantined]) -> tuple[list[DraftTask], int, int]:
     found: dict[str, DraftTask] = {}
-    total = 0
+    total = left_out = 0
     for trace in traces:
         if isinstance(trace, Quarantined):
+            left_out += 1
             continue
         first = next((step for step in trace.steps if step.kind == "user" and step.text.strip()), None)
         prompt = _plain(first.text) if first else ""
         key = trace.task_id if trace.task_id is not None else prompt
         if not prompt or not key:
+            left_out += 1
             continue
         total += 1
         if key not in found and len(found) >= MOST_TASKS:
@@ -121,7 +133,7 @@ def _collect(traces: Iterable[Trace | Quarantined]) -> tuple[list[DraftTask], in
         reply = answer(trace)
         task.answers.append(_plain(reply.text) if reply else "(no final reply)")
         task.tools.update(step.call.name for step in agent_calls(trace) if step.call)
-    return list(found.values()), total
+    return list(found.values()), total, left_out
 
 
 def _head(name: str, owner: str, tasks: int, total: int) -> list[str]:

@@ -146,12 +146,13 @@ def _engine(everything: Suite, chosen: Suite, inputs: Inputs, cache: Findings | 
 
     states = inputs.states
     policy = Policy(trust_graders=inputs.trust_graders, folder=chosen.folder)
+    graded_under: set[str] = set()
     book = RecordedRows(
-        (row for path in inputs.recorded for row in read_row_file(path)),
+        (row for path in inputs.recorded for row in read_row_file(path, on_standard=graded_under.add)),
         read_file=lambda name: read_row_file(_beside(chosen, name)),
     )
     ids = {task.id for task in chosen.tasks}
-    return Engine(
+    engine = Engine(
         chosen,
         grader_for=lambda check: grader_for(check, policy),
         recorded=book,
@@ -160,6 +161,8 @@ def _engine(everything: Suite, chosen: Suite, inputs: Inputs, cache: Findings | 
         attach=None if states is None else lambda trace, task, trial: attach(trace, task, trial, states),
         state_hash=StateHasher(),
     )
+    engine.said.extend(_about_rows(chosen, graded_under))
+    return engine
 
 
 def _about_rows(suite: Suite, graded_under: set[str]) -> Iterator[ScoreNotice]:

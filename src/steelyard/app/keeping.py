@@ -16,7 +16,7 @@ from steelyard.app.run import Run
 from steelyard.errors import InputError, StoreError, UsageError
 from steelyard.grading.engine import GradedTrial
 from steelyard.model.standard import Suite
-from steelyard.model.verdict import TrialRow, Verdict
+from steelyard.model.verdict import MOST_TRIAL, TrialRow, Verdict
 from steelyard.ports.store import GradingRef, Payload, RunSummary, Store, StoredRun
 
 DEFAULT_STORE = ".steelyard/store.db"
@@ -182,6 +182,10 @@ def import_bundle(store: Store, file: str | Path) -> str:
     held, origin = room.read_run(file)
     if _has(store, held):
         return held.name
+    if not _is_sound(held):
+        raise InputError(
+            f"the manifest of {file} states a plan or a time that cannot be; ask for the bundle again"
+        )
     if suite_hash(held.suite) != held.suite.hash:
         raise InputError(
             f"the standard in {file} is not the one that its hash names; ask for the bundle again"
@@ -203,3 +207,11 @@ def _has(store: Store, run: StoredRun) -> bool:
     return (
         msgspec.structs.replace(own, suite=msgspec.structs.replace(own.suite, folder=run.suite.folder)) == run
     )
+
+
+def _is_sound(held: StoredRun) -> bool:
+    try:
+        datetime.fromisoformat(held.created_at)
+    except ValueError:
+        return False
+    return held.planned is None or 0 <= held.planned <= MOST_TRIAL

@@ -146,7 +146,13 @@ def _of_script(spec: PythonCheck, policy: Policy) -> KindGrader:
     from steelyard.checks.kinds.python import PythonGrader
 
     grader = PythonGrader(spec, policy)
-    return KindGrader(grader.kind, grader.version, grader.grade, grader.reads, seconds=grader.seconds)
+    return KindGrader(
+        grader.kind,
+        grader.version,
+        grader.grade,
+        grader.reads,
+        seconds=grader.seconds,
+    )
 
 
 @cache

@@ -95,7 +95,8 @@ def _aspects(selector: Selector) -> tuple[str, ...]:
         case "result":
             return (f"call:{selector.name}", f"result:{selector.name}")
         case "state" | "file":
-            return ("state_after" if selector.at == "end" else "state_before",)
+            part = "json" if selector.source == "state" else "files"
+            return (f"state_after:{part}" if selector.at == "end" else f"state_before:{part}",)
         case source:
             return (source,)
 

@@ -8,8 +8,8 @@ import sqlite3
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ _REFUSED_FUNCTIONS = frozenset(
     {
         "load_extension",
         "random",
+        "zeroblob",
         "randomblob",
         "current_timestamp",
         "current_date",
@@ -46,6 +47,8 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+_CLOCKS = ("date", "time", "datetime", "julianday", "unixepoch", "strftime")
+"""Functions of times; each reads the clock when it is not told a time."""
 _UNCLOSED = ("-wal", "-journal")
 
 
@@ -131,9 +134,25 @@ def _connected(path: str, options: str) -> Iterator[sqlite3.Connection]:
         for limit, value in _LIMITS.items():
             connection.setlimit(limit, value)
         connection.text_factory = _text
+        for name in _CLOCKS:
+            connection.create_function(name, -1, _without_clock(name), deterministic=True)
         yield connection
     finally:
         connection.close()
+
+
+def _without_clock(name: str) -> Callable[..., Any]:
+    """SQLite's own function of times, refused where it would read the clock: no time given, or `now`."""
+    first = 1 if name == "strftime" else 0
+
+    def convert(*arguments: Any) -> Any:
+        if len(arguments) <= first or "now" in str(arguments[first]).strip().lower():
+            raise ValueError("the time of day is no part of an end state")
+        with closing(sqlite3.connect(":memory:")) as calendar:
+            marks = ", ".join("?" * len(arguments))
+            return calendar.execute(f"SELECT {name}({marks})", arguments).fetchone()[0]
+
+    return convert
 
 
 def _text(data: bytes) -> str:

@@ -76,7 +76,7 @@ def _print(found: dict[str, Any], runs: Sequence[Rehearsal]) -> None:
 def _rehearsed(runs: Sequence[Rehearsal]) -> Iterator[str]:
     """How many references and no-ops were run, then each that is not as it must be."""
     counts = []
-    for kind, words in (("reference", "references pass"), ("no_op", "no-ops fail, as they must")):
+    for kind, words in (("reference", "references pass"), ("no_op", "no-ops fail (each must)")):
         own = [run for run in runs if run.kind == kind]
         if own:
             counts.append(f"{sum(run.status == 'ok' for run in own)} of {len(own)} {words}")

@@ -21,11 +21,17 @@ def init(folder: str, source: tuple[str, ...], owner: str) -> None:
     from steelyard import app
 
     if source:
-        files, tasks, total = app.draft(folder, app.read_traces(source), owner=owner)
-        say(f"wrote {files[0]}: {tasks} tasks drafted from {total} recordings")
+        made = app.draft(folder, app.read_traces(source), owner=owner)
+        tasks = f"{made.tasks} task{'s' if made.tasks != 1 else ''}"
+        recordings = f"{made.recordings} recording{'s' if made.recordings != 1 else ''}"
+        say(f"wrote {made.file}: {tasks} drafted from {recordings}")
+        if made.left_out:
+            say(
+                f"left out: {made.left_out} that cannot be read or hold no user message; `steelyard trace` shows them"
+            )
         say("replace each FILL IN, then:")
-        say(f"  steelyard check {files[0]}")
-        say(f"  steelyard grade {files[0]} {' '.join(source)}")
+        say(f"  steelyard check {made.file}")
+        say(f"  steelyard grade {made.file} {' '.join(source)}")
         return
     files = app.start(folder, owner=owner)
     say(f"wrote {', '.join(str(Path(file)) for file in files)}")

@@ -81,21 +81,33 @@ class Addressing:
         return self._aspects[aspect]
 
     def _content(self, aspect: str, given: GraderInput) -> bytes:
-        if aspect in ("state_before", "state_after"):
-            state = given.trace.state_before if aspect == "state_before" else given.trace.state_after
-            value: Any = None if state is None else self.state_hash(state)
+        scheme, colon, name = aspect.partition(":")
+        if scheme in ("state_before", "state_after"):
+            state = given.trace.state_before if scheme == "state_before" else given.trace.state_after
+            value: Any = None if state is None else self.state_hash(_part(state, name) if colon else state)
         elif aspect == "extracted":
             value = given.extracted
         elif aspect == "facts":
             value = self.task.facts
         else:
-            scheme, colon, name = aspect.partition(":")
             value = (
                 self.task.facts.get(name)
                 if scheme == "fact"
                 else _READERS[scheme](given.trace, name if colon else None)
             )
         return hashlib.sha256(spelt(value)).digest()
+
+
+def _part(state: EndState, name: str) -> EndState:
+    """The state as far as its files, its database or its JSON."""
+    faults = {part: fault for part, fault in state.faults.items() if part == name}
+    match name:
+        case "files":
+            return EndState(files=state.files, faults=faults)
+        case "sqlite":
+            return EndState(sqlite=state.sqlite, faults=faults)
+        case _:
+            return EndState(json=state.json, faults=faults)
 
 
 def _answer(trace: Trace, name: str | None) -> Any:
@@ -157,14 +169,14 @@ def _plain(step: Step) -> Any:
 
 
 def _measurements(trace: Trace, name: str | None) -> Any:
-    timed = [
-        (
-            step.id, step.turn, step.role, step.visibility.kind, step.started_at, step.ended_at, step.clock,
-            step.usage,
-        )
-        for step in trace.steps
-    ]  # fmt: skip
-    return trace.measurements, trace.usage, timed, len(agent_calls(trace))
+    """Everything that is measured, or what one measurement is stated as or computed from."""
+    counted = [(step.id, step.turn, step.role, step.kind, step.visibility.kind) for step in trace.steps]
+    times = [(step.started_at, step.ended_at, step.clock) for step in trace.steps]
+    used = trace.usage, [step.usage for step in trace.steps]
+    if name is None:
+        return trace.measurements, counted, times, used
+    rest = {"seconds": times, "tokens": used, "cost_usd": used}.get(name)
+    return trace.measurements.get(name), counted, rest
 
 
 def _external(trace: Trace, name: str | None) -> Any:

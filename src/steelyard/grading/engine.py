@@ -105,6 +105,9 @@ class Engine:
         self.first_seen: dict[str, str] = {}
         self.renumbered: list[str] = []
         self.told: dict[str, list[str]] = {}
+        self.said: list[ScoreNotice] = []
+        """Notices of the caller, about what was given beside the traces."""
+        self.called: set[str] = set()
 
     def grade(self, traces: Iterable[Trace | Quarantined]) -> Iterator[Row]:
         """Rows in the order of the traces: a trial row, then the verdict of each of its criteria."""
@@ -145,6 +148,7 @@ class Engine:
             trace = self.attach(trace, task.id, trial)
         for notice in trace.notices:
             self._tell(notice.code, task, trial, notice.detail)
+        self.called.update(step.call.name for step in agent_calls(trace, by="any") if step.call)
         ended_by = trace.outcome.ended_by
         row = TrialRow(
             task=task.id, trial=trial, ended_by=ended_by, measurements=measurements(trace), trace=trace.id
@@ -252,7 +256,12 @@ class Engine:
 
     def notices(self) -> tuple[ScoreNotice, ...]:
         """What the reader should know about the traces themselves."""
-        found = [*lost_notices(self.lost, "records"), *self._unmatched_notices()]
+        found = [
+            *self.said,
+            *lost_notices(self.lost, "records"),
+            *self._unmatched_notices(),
+            *self._strange_tools(),
+        ]
         if self.renumbered:
             more = f" (and {len(self.renumbered) - 1} more)" if len(self.renumbered) > 1 else ""
             detail = f"{self.renumbered[0]}; a recording that was given twice counts twice{more}"
@@ -261,6 +270,20 @@ class Engine:
             more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
             found.append(ScoreNotice(code=code, detail=details[0] + more))
         return (*found, *self.recorded.notices())
+
+    def _strange_tools(self) -> Iterator[ScoreNotice]:
+        """A rule on a tool that nobody calls, named almost like one that is called, may be a slip of the pen."""
+        rules = ((task, criterion) for task in self.suite.tasks for criterion in task.criteria)
+        told: set[str] = set()
+        for task, criterion in rules:
+            if not isinstance(criterion.check, RuleCheck) or criterion.check.rule.glob:
+                continue
+            for tool in criterion.check.rule.tool:
+                close = get_close_matches(tool, self.called - {tool}, n=1, cutoff=0.8)
+                if tool not in self.called and tool not in told and close:
+                    told.add(tool)
+                    which = f"{task.id}/{criterion.id} is about the tool {tool!r}, which no recording calls"
+                    yield ScoreNotice(code="unknown_tool", detail=f"{which}; did you mean {close[0]!r}?")
 
     def _unmatched_notices(self) -> Iterator[ScoreNotice]:
         ids = [task.id for task in self.suite.tasks]

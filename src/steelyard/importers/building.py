@@ -48,7 +48,7 @@ def unread_notice(what: str) -> tuple[str, str]:
 
 def text_notice(what: str) -> tuple[str, str]:
     """Code and sentence on words that read like a call, in a record that holds its calls apart from words."""
-    return "call_in_text", f"A text of the agent reads like a call ('{what[:60]}'); it is taken as text."
+    return "call_in_text", f"A text reads like a call or its result ('{what[:60]}'); it is taken as text."
 
 
 class StepBuilder:
@@ -253,7 +253,7 @@ class StepBuilder:
         self._unread = True
 
     def call_in_text(self, what: str, step: str) -> None:
-        """Notes a text of the agent that reads like a call; what that means is decided by the whole record."""
+        """Notes a text that reads like a call or its result; what that means is decided by the whole record."""
         self._in_text = self._in_text or (what, step)
 
     def plain(self, value: Any) -> Any:

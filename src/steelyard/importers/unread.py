@@ -47,7 +47,11 @@ _NOTHING: tuple[Any, ...] = (None, "", {}, [])
 _IN_TEXT = re.compile(
     r"<(?:tool_calls?|function_calls?|tool_use|use_mcp_tool)>|<(?:invoke|function)[ =]|\[TOOL_CALLS\]"
     r"|<\|(?:python_tag|tool_calls?)[^<>|]{0,40}\|>|<｜tool▁calls?▁begin｜>|<\|channel\|>commentary to="
+    r"|^```mswea_bash_command$|^Action:[^\n]+\n+Action Input:",
+    re.MULTILINE,
 )
+_ANSWERED_IN_TEXT = re.compile(r"<(?:tool_response|function_results?|returncode)>|Observation:")
+"""How harnesses without calls of their own begin the user message that tells what a call in words gave."""
 _FENCE = re.compile(r"^```[a-z]*\s*\n(.*?)\n?```$", re.DOTALL)
 
 
@@ -98,7 +102,7 @@ def answered(builder: StepBuilder) -> tuple[Call, ...]:
     """The call that the last step, a result, answers: its message may repeat it."""
     result = builder.steps[-1].result
     asked = None if result is None else result.call_step_id
-    return tuple(calls_of(step for step in builder.steps if step.id == asked)) if asked else ()
+    return () if asked is None else tuple(calls_of([builder.steps[int(asked[1:]) - 1]]))
 
 
 def tell_batched(builder: StepBuilder) -> None:
@@ -129,7 +133,7 @@ def unread_in(steps: Iterable[Any], known: frozenset[str], calls: Sequence[Call]
 
 
 def text_call_in(steps: Sequence[Step]) -> tuple[str, str] | None:
-    """(label, step id) of the first text of the agent that reads like a call, and is none of these steps' calls."""
+    """(label, step id) of the first text that reads like a call or its result, and is none of these steps' calls."""
     found = ((_left_over_text(step, steps), step.id) for step in steps)
     return next(((one.label, step_id) for one, step_id in found if one is not None), None)
 
@@ -198,10 +202,14 @@ def _left_over(fields: Mapping[str, Any], calls: Sequence[Call]) -> Lookalike | 
 
 
 def _left_over_text(step: Step, beside: Iterable[Step]) -> Lookalike | None:
-    if step.kind != "assistant":
+    if step.kind not in ("assistant", "user"):
         return None
-    for part in step.parts:
-        group = list(calls_in_text(part.text)) if part.kind == "text" and part.text else ()
+    for text in (part.text for part in step.parts if part.kind == "text" and part.text):
+        if step.kind == "user":
+            answered_by = _ANSWERED_IN_TEXT.match(text)
+            group = [Lookalike(label=answered_by.group())] if answered_by else []
+        else:
+            group = list(calls_in_text(text))
         left = next(_unmatched(group, calls_of(beside)), None) if group else None
         if left is not None:
             return left

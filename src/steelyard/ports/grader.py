@@ -41,7 +41,8 @@ class Grader(Protocol):
         """The aspects of the trial that decide this check; a verdict is reused only while their content is the same.
 
         `answer`, `said`, `calls`, `messages`, `results`, `steps`, `measurements`, `external`, `extracted`,
-        `state_before`, `state_after`, `facts`; or one tool or fact alone: `call:NAME`, `result:NAME`, `fact:NAME`.
+        `state_before`, `state_after`, `facts`; or a part of one alone: `call:TOOL`, `result:TOOL`, `fact:NAME`,
+        `measurements:NAME`, and `state_after:files` (`:sqlite`, `:json`; `state_before` likewise).
         """
         ...
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+import msgspec
+
 from steelyard.model.checks import ExprCheck, LaterCheck
 from steelyard.model.standard import LAYERS, Criterion, Task
 from steelyard.standards.expressions import reads_extracted
@@ -94,6 +96,8 @@ def _grading(criterion: Criterion, path: Path, what: str) -> Iterator[_Finding]:
     check = criterion.check
     if criterion.judge is not None and (check is None or criterion.judge.extract):
         yield "judges are not asked yet in this version; give their verdicts as recorded rows", path, what
+    if b"FILL IN" in msgspec.json.encode(check, enc_hook=str):
+        yield "FILL IN stands in the check; say what a right answer holds", path, what
     if isinstance(check, LaterCheck):
         yield (
             f"`{check.kind}` checks are not graded yet in this version, so the verdict will be an error",

@@ -36,7 +36,7 @@ from steelyard.store.writing import Waiting, options_text, written
 
 MOST_BUFFERED = 5_000
 """Verdicts that wait before a batch is committed."""
-MOST_SECONDS = 1.0
+MOST_SECONDS = 0.25
 """Where trials come more slowly than this, each is committed as it comes."""
 _KEYS_AT_ONCE = 500
 _NONSENSE = (ValueError, ArithmeticError, TypeError, msgspec.DecodeError, RecursionError)

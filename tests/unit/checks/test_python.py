@@ -152,7 +152,7 @@ def test_the_version_holds_the_source_and_the_sandbox(tmp_path: Path) -> None:
     [
         ("", set()),
         ("answer", {"answer"}),
-        ("facts, state", {"facts", "state_after"}),
+        ("facts, state", {"facts", "state_after:json"}),
         ("trace, *, extracted=None", {"steps", "extracted"}),
     ],
 )

@@ -111,7 +111,7 @@ def test_time_rows_and_bytes_are_bounded(trace: Any, monkeypatch: pytest.MonkeyP
     endless = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r)"
     assert refused(check(f"{endless} SELECT x FROM r", [1]), trace).code == "too_large"
     assert refused(check(f"{endless} SELECT printf('%1000000d', x) FROM r", [1]), trace).code == "too_large"
-    assert refused(check("SELECT zeroblob(1000000000)", [1]), trace).code == "too_large"
+    assert refused(check("SELECT zeroblob(1000000000)", [1]), trace).code == "bad_query"
     monkeypatch.setattr(sqlite, "SECONDS", 0.2)
     assert refused(check(f"{endless} SELECT count(*) FROM r", [1]), trace).code == "timeout"
 
@@ -182,3 +182,16 @@ def test_text_that_is_no_utf8_is_compared_and_shown(tmp_path: Path) -> None:
     finding = grade(check("SELECT a FROM t", ["A"]), trace_of(state_after=EndState(sqlite=path)))
     assert finding.reason.encode()
     assert finding.value == 0  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["SELECT datetime()", "SELECT unixepoch() > 0", "SELECT julianday('n' || 'ow')", "SELECT strftime('%Y')"],
+)
+def test_no_query_reads_the_clock(trace: Any, query: str) -> None:
+    assert refused(check(query, [1]), trace).code == "bad_query"
+
+
+def test_stated_times_are_computed_with(trace: Any) -> None:
+    assert verdict(check("SELECT date('2025-01-31', '+1 month')", ["2025-03-03"]), trace) == 1
+    assert verdict(check("SELECT strftime('%Y', '2025-01-31T10:00:00')", ["2025"]), trace) == 1

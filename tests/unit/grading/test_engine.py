@@ -662,3 +662,29 @@ def test_a_criterion_may_name_its_own_file_of_rows(tmp_path: Path) -> None:
         and unreadable.error == "unreadable_rows"
         and "gone" in unreadable.reason
     )
+
+
+def test_a_rule_about_a_tool_that_is_called_almost_like_it_is_told() -> None:
+    from steelyard.checks import grader_for
+    from unit.checks.trials import call, trace_of
+    from unit.checks.trials import said as says
+
+    def deny(*tools: str) -> dict[str, Any]:
+        check = {"kind": "rule", "rule": {"id": "r", "tool": list(tools)}}
+        return {
+            "id": "A1",
+            "dimension": "authority",
+            "rule": "The agent MUST NOT.",
+            "gate": True,
+            "check": check,
+        }
+
+    from steelyard.grading import Engine, RecordedRows
+
+    def told(*tools: str) -> list[str]:
+        made = Engine(suite(task("t", deny(*tools))), grader_for=grader_for, recorded=RecordedRows())
+        list(made.grade([trace_of(says("go", role="user"), call("waive_fine"), says("done"), task_id="t")]))
+        return [notice.detail for notice in made.notices() if notice.code == "unknown_tool"]
+
+    assert any("did you mean 'waive_fine'?" in detail for detail in told("waive_fines"))
+    assert told("waive_fine") == told("delete_everything") == []

@@ -249,6 +249,8 @@ TEXTS = [
     '[TOOL_CALLS][{"name": "refund"}]',
     '<function=refund>{"n": 1}</function>',
     '<function_calls><invoke name="refund">',
+    "I look.\n\n```mswea_bash_command\nls\n```",
+    "Thought: pay back.\nAction: refund\nAction Input: {}",
     "<|channel|>commentary to=functions.refund<|message|>{}",
 ]
 
@@ -266,6 +268,24 @@ def test_a_text_that_reads_like_a_call(read_one: One, text: str) -> None:
         assert beside.fidelity.complete
     for role in ("user", "system"):
         assert read_one(talk({"role": role, "content": text})).notices == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["<tool_response>{}</tool_response>", "<returncode>0</returncode>", "Observation: 5"]
+)
+def test_a_message_of_the_user_that_reads_like_a_result(read_one: One, text: str) -> None:
+    assert_told(
+        read_one(talk({"role": "assistant", "content": "x"}, {"role": "user", "content": text})), text[:5]
+    )
+
+
+def test_a_harness_that_runs_code_blocks_is_not_one_without_actions(
+    require_shared: Callable[[str], Path],
+) -> None:
+    for trace in read_traces(require_shared("data/formats/mini_sweagent")):
+        assert isinstance(trace, Trace)
+        assert not trace.fidelity.complete
+        assert not trace.fidelity.has_tool_calls
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"answer": 42}', "I called refund.", "{not json}", "```\n```"])

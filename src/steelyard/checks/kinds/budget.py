@@ -33,7 +33,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 def reads(spec: BudgetCheck) -> frozenset[str]:
     """Recorded measurements, and what the steps count, time and use."""
-    return frozenset({"measurements"})
+    return frozenset(f"measurements:{name}" for name in _MEASURES if getattr(spec, name) is not None)
 
 
 def grade(spec: BudgetCheck, given: GraderInput) -> Finding:

@@ -28,7 +28,7 @@ _STATES = ("state", "file")
 _ASPECTS = {
     "answer": "answer",
     "facts": "facts",
-    "state": "state_after",
+    "state": "state_after:json",
     "extracted": "extracted",
     "calls": "calls",
 }

@@ -42,8 +42,8 @@ class _Read(msgspec.Struct, kw_only=True):
 
 def reads(spec: FilesCheck) -> frozenset[str]:
     """The aspects of a trial that the check reads."""
-    own = "state_after" if spec.at == "end" else "state_before"
-    return frozenset({own, "state_before"}) if spec.unchanged else frozenset({own})
+    own = "state_after:files" if spec.at == "end" else "state_before:files"
+    return frozenset({own, "state_before:files"}) if spec.unchanged else frozenset({own})
 
 
 def grade(spec: FilesCheck, given: GraderInput) -> Finding:

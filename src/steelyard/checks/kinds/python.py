@@ -28,6 +28,8 @@ from steelyard.ports.grader import GraderInput
 
 VERSION = "1"
 
+MOST_BESIDE = 2_000
+"""Python files beside a trusted script that are looked at."""
 START_SECONDS = 5.0
 """How long beyond its own limit a check may take to start, to be ended and to be cleared away."""
 
@@ -41,7 +43,7 @@ _READS: Mapping[str, str] = {
     "answer": "answer",
     "facts": "facts",
     "trace": "steps",
-    "state": "state_after",
+    "state": "state_after:json",
     "extracted": "extracted",
 }
 # What the aspect `steps` stands for: a function that saw more could change its mind unnoticed.
@@ -67,8 +69,13 @@ class PythonGrader:
 
     @property
     def version(self) -> str:
-        """The version of this grader, of the sandbox chosen, and the SHA-256 of the check's source."""
-        return f"{VERSION}+{_sandbox_name(self._spec, self._policy)}+{self.source_hash}"
+        """The version of this grader, of the sandbox chosen, and the SHA-256 of the check's source.
+
+        A trusted script may import the Python files beside it, so theirs counts too.
+        """
+        sandbox = _sandbox_name(self._spec, self._policy)
+        beside = f"+{_hash_beside(self._policy.folder)}" if sandbox == "plain" else ""
+        return f"{VERSION}+{sandbox}+{self.source_hash}{beside}"
 
     @property
     def source_hash(self) -> str:
@@ -130,6 +137,18 @@ class PythonGrader:
 @lru_cache(maxsize=64)
 def _parameters(source: str, function: str) -> tuple[str, ...]:
     return parameters_of(source, function)
+
+
+def _hash_beside(folder: str) -> str:
+    """SHA-256 over the Python files in the suite's folder and in the working folder, by name and content."""
+    digest = hashlib.sha256()
+    for path in sorted({*Path(folder).rglob("*.py"), *Path.cwd().glob("*.py")})[:MOST_BESIDE]:
+        digest.update(str(path).encode("utf-8", "surrogateescape") + b"\0")
+        try:
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        except OSError:
+            digest.update(b"unreadable")
+    return digest.hexdigest()
 
 
 def _sandbox_name(spec: PythonCheck, policy: Policy) -> str:

@@ -21,7 +21,9 @@ VERSION = "1"
 
 def reads(spec: SqlCheck) -> frozenset[str]:
     """The state that it queries; the start too, which shows whether a table that is gone was there."""
-    return frozenset({"state_after", "state_before"}) if spec.at == "end" else frozenset({"state_before"})
+    part = "sqlite" if spec.db is None else "files"
+    start = f"state_before:{part}"
+    return frozenset({f"state_after:{part}", start}) if spec.at == "end" else frozenset({start})
 
 
 def grade(spec: SqlCheck, given: GraderInput) -> Finding:

@@ -20,7 +20,7 @@ VERSION = "1"
 
 def reads(spec: StateCheck) -> frozenset[str]:
     """The state that it looks at."""
-    return frozenset({"state_after" if spec.at == "end" else "state_before"})
+    return frozenset({"state_after:json" if spec.at == "end" else "state_before:json"})
 
 
 def grade(spec: StateCheck, given: GraderInput) -> Finding:
