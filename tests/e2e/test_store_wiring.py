@@ -262,8 +262,8 @@ DECIDING: list[tuple[Change, set[str]]] = [
     (other_tools_output, set()),
     (other_argument, CALLS),
     (other_fact, {"limit"}),
-    (other_file, STATE),
-    (other_row, STATE),
+    (other_file, {"file"}),
+    (other_row, {"row"}),
     (other_script, {"script"}),
     (other_extraction, {"tone"}),
     (other_answer, {"said", "script"}),
@@ -373,7 +373,7 @@ def test_what_only_weighs_a_verdict_grades_nothing_anew(
     assert grading.graded == []
 
 
-def test_times_and_usage_grade_the_budget_alone_anew(world: World, grading: Grading) -> None:
+def test_times_decide_no_budget_of_calls(world: World, grading: Grading) -> None:
     grading(world)
     for number, message in enumerate(world.messages):
         message["timestamp"] = f"2026-01-01T00:00:0{number}Z"
@@ -382,7 +382,7 @@ def test_times_and_usage_grade_the_budget_alone_anew(world: World, grading: Grad
     for message in world.messages:
         message["timestamp"] = message["timestamp"].replace("2026", "2025")
     grading(world)
-    assert grading.graded == ["steps"]
+    assert grading.graded == []
 
 
 def test_a_threshold_is_applied_to_the_reused_score(world: World, grading: Grading) -> None:
