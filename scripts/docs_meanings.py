@@ -386,6 +386,7 @@ NOTICES: dict[str, str] = {
         "what stands in it fails already."
     ),
     "unknown_tool": "A rule names a tool that no recording calls, and that is spelt almost like one that is called.",
+    "measurement_left_out": "The values of a measurement are too large to be added, so it is not shown.",
     "unmatched_row": "A row names a task or criterion that the standard does not have.",
     "unmatched_trace": (
         "Traces name a task that the standard does not have, or no task while their first user "

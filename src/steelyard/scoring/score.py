@@ -191,14 +191,19 @@ def _layer(made: Scored, name: str, group: GroupScores) -> DimensionScore:
     return _group(made, group, made.cells.layer == made.plan.layers.index(name), LAYER_WORDS[name], "")
 
 
-def _measurements(cells: Cells) -> dict[str, Measure]:
-    """Each measurement in its own unit, over the counted trials that state it; one too large to add is left out."""
+def _stated(cells: Cells) -> dict[str, list[float]]:
+    """Each measurement's values, sorted, over the counted trials that state it."""
     found: dict[str, list[float]] = {}
     for trial in cells.trials:
         if trial.counted and trial.row is not None:
             for name, value in trial.row.measurements.items():
                 found.setdefault(name, []).append(float(value))
-    return {name: _measure(sorted(values)) for name, values in sorted(found.items()) if isfinite(sum(values))}
+    return {name: sorted(values) for name, values in sorted(found.items())}
+
+
+def _measurements(cells: Cells) -> dict[str, Measure]:
+    """Each measurement in its own unit; one too large to add is left out, and `_notices` says so."""
+    return {name: _measure(values) for name, values in _stated(cells).items() if isfinite(sum(values))}
 
 
 def _measure(values: list[float]) -> Measure:
@@ -225,4 +230,9 @@ def _what_votes(suite: Suite) -> str:
 
 
 def _notices(made: Scored) -> tuple[ScoreNotice, ...]:
-    return tuple(sorted(made.cells.notices, key=lambda notice: (notice.code, notice.detail)))
+    too_large = [name for name, values in _stated(made.cells).items() if not isfinite(sum(values))]
+    left_out = [
+        ScoreNotice(code="measurement_left_out", detail=f"the values of {name!r} are too large to be added")
+        for name in too_large
+    ]
+    return tuple(sorted([*made.cells.notices, *left_out], key=lambda notice: (notice.code, notice.detail)))

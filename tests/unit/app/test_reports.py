@@ -72,7 +72,9 @@ def test_numbers_too_large_to_add_leave_the_json_strict() -> None:
     standard = suite(task("a", criterion("C1")))
     rows = [{"task": "a", "trial": trial, "measurements": {"seconds": 1.7e308}} for trial in (1, 2)]
     run = Run(suite=standard, rows=read([*rows, graded("a", "C1", 1)]))
-    assert strict(json_report(run))["measurements"] == {}
+    found = strict(json_report(run))
+    assert found["measurements"] == {}
+    assert "measurement_left_out" in {notice["code"] for notice in found["notices"]}
 
 
 def test_rules_stand_beside_what_failed() -> None:
