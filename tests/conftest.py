@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
+from browser import launched
 from shared_data import ABSENT, SHARED
 from shared_data import require_shared as _require_shared
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 UNDER_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
@@ -30,6 +35,13 @@ def shared_dir() -> Path:
 def require_shared() -> Callable[[str], Path]:
     """`require_shared("data/x.jsonl")`: a path in the shared data; skips where it is absent."""
     return _require_shared
+
+
+@pytest.fixture(scope="session")
+def browser() -> Generator[Browser, None, None]:
+    """The machine's Chromium, headless, one for all tests; skips where there is none."""
+    with launched() as running:
+        yield running
 
 
 def _allowed_to_skip(reason: str) -> bool:

@@ -41,7 +41,7 @@ MODULE_SKIP = "import pytest\npytest.importorskip('no_such_module_anywhere')\n"
 def project(tmp_path: Path) -> Path:
     tests = tmp_path / "checkout" / "tests"
     tests.mkdir(parents=True)
-    for name in ("conftest.py", "shared_data.py"):
+    for name in ("browser.py", "conftest.py", "shared_data.py"):
         shutil.copy(TESTS / name, tests)
     (tests / "test_sample.py").write_text(SAMPLE)
     (tests / "test_module_skip.py").write_text(MODULE_SKIP)
