@@ -3,12 +3,14 @@ SHELL := /bin/sh
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: help demo test docs lint ruff format-check types imports budgets format setup setup-core clean
+.PHONY: help demo test docs bench bench-peers lint ruff format-check types imports budgets format setup setup-core clean
 
 help:
 	@echo "make demo     install and run the demonstration"
 	@echo "make test     run all tests              (ARGS='-k name' is passed to pytest)"
 	@echo "make docs     renew the examples and generated parts of the documentation"
+	@echo "make bench    measure speed and memory    (ARGS='--only grade --runs 3 --no-write'; all: 15 minutes)"
+	@echo "make bench-peers   measure other tools on the same files, in their own environments"
 	@echo "make lint     style, types, architecture and budgets"
 	@echo "make format   rewrite the code in the project's format"
 	@echo "make setup    only make .venv ready for development"
@@ -28,6 +30,12 @@ test: setup
 
 docs: setup
 	@$(BIN)/python scripts/docs.py $(ARGS)
+
+bench: setup
+	@$(BIN)/python bench/bench.py $(ARGS)
+
+bench-peers: setup
+	@$(BIN)/python bench/peers.py $(ARGS)
 
 lint: ruff format-check types imports budgets
 
@@ -51,5 +59,5 @@ format: setup
 	@$(BIN)/ruff check --quiet --select I --fix . && $(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .venv.lock build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv.lock .bench build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -path ./.git -prune -o -name __pycache__ -type d -exec rm -rf {} +

@@ -359,6 +359,10 @@ NOTICES: dict[str, str] = {
     "lost_records": (
         "Records could not be read. What they held could have failed, so a pass becomes INCOMPLETE."
     ),
+    "large_result": (
+        "A tool result is JSON of more than 16 MB without its long texts; it is kept as text, and what would read "
+        "its fields is unknown."
+    ),
     "malformed_arguments": (
         "A call's arguments cannot be read as JSON; they equal nothing, and are kept as text."
     ),

@@ -51,7 +51,7 @@ def difference(before: str, after: str) -> str:
 
 
 def _help(verb: str) -> str:
-    command = cli.commands[verb] if verb else cli
+    command = _verbs()[verb] if verb else cli
     name = f"steelyard {verb}".strip()
     context = click.Context(
         command, info_name=name, max_content_width=80, terminal_width=80, help_option_names=["-h", "--help"]
@@ -59,13 +59,23 @@ def _help(verb: str) -> str:
     return "```text\n" + "\n".join(line.rstrip() for line in command.get_help(context).split("\n")) + "\n```"
 
 
+def _verbs() -> dict[str, click.Command]:
+    """Every verb by its name; those of a group as `store check`, after the group itself."""
+    found: dict[str, click.Command] = {}
+    for verb, command in sorted(cli.commands.items()):
+        found[verb] = command
+        if isinstance(command, click.Group):
+            found |= {f"{verb} {name}": inner for name, inner in sorted(command.commands.items())}
+    return found
+
+
 def _commands(_: str) -> str:
-    return "\n\n".join(f"## steelyard {verb}\n\n{_help(verb)}" for verb in sorted(cli.commands))
+    return "\n\n".join(f"## steelyard {verb}\n\n{_help(verb)}" for verb in _verbs())
 
 
 def _environment(_: str) -> str:
     found: dict[str, tuple[str, list[str]]] = {}
-    for verb, command in sorted(cli.commands.items()):
+    for verb, command in _verbs().items():
         for option in command.params:
             if isinstance(option.envvar, str):
                 found.setdefault(option.envvar, (option.opts[0], []))[1].append(verb)

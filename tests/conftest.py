@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 UNDER_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
+# Where these tests run in GitHub Actions themselves, the commands that they start must not know.
+for _name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+    os.environ.pop(_name, None)
+
 # No deadlines: the same example may take 1 ms or 500 ms on a busy two-core machine.
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)

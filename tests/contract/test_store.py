@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 from steelyard.errors import UsageError
+from steelyard.model.columns import CompactRows, ListedRows, RowColumns
 from steelyard.model.table import Primary, ScoreNotice
 from steelyard.model.trace import Quarantined
 from steelyard.model.verdict import Attempt, Errored, Graded, Score, Skipped, TrialRow, Undecided, Unknown
-from steelyard.ports.store import Store, payload_of
+from steelyard.ports.store import Payload, Store, payload_of
 from steelyard.store import open_store
 from stores import REF, a_suite, a_trial, clock, graded, now, undecided
 
@@ -291,3 +292,86 @@ def test_a_run_from_elsewhere_is_restored_once(opened: Opener) -> None:
         assert len(store.runs()) == 3
         loaded = store.load("2026-11-30-1-imported")
     assert loaded == msgspec.structs.replace(other, name="2026-11-30-1-imported")
+
+
+def test_a_trial_that_is_put_as_it_was_kept_is_not_written_again_once_that_is_asked_for(opened: Opener) -> None:
+    worse = Graded(task="b", criterion="C1", score=0.0, reason="wrong after all", graders=(REF,))
+    with opened() as store:
+        grading = store.begin(a_suite(), planned=2, options={})
+        other = store.begin(a_suite(), planned=2, options={})
+        for task in ("a", "b"):
+            row, verdicts, keys, payloads = put_with_key(task)
+            store.put_trial(grading, row, verdicts, keys, payloads)
+    with opened() as store:
+        store.skip_kept(grading)
+        row, verdicts, keys, payloads = put_with_key("a")
+        store.put_trial(grading, row, verdicts, keys, payloads)
+        store.put_trial(other, row, verdicts, keys, payloads)
+        store.put_trial(grading, TrialRow(task="b", trial=1), (worse,))
+    with opened() as store:
+        store.skip_kept(grading)  # of several attempts, the last one is what counts
+        store.put_trial(grading, TrialRow(task="b", trial=1), (worse,))
+        run, same = store.load(grading.name), store.load(other.name)
+    attempts = {row.task: len(row.attempts) for row in run.rows if not isinstance(row, TrialRow)}
+    assert attempts == {"a": 0, "b": 2}
+    assert len(same.rows) == 2
+
+
+def put_with_key(task: str) -> tuple[TrialRow, tuple[Graded], tuple[bytes], tuple[Payload]]:
+    payload = payload_of(Score(value=Fraction(1), reason=f"right for {task}"), graders=(REF,))
+    verdict = Graded(task=task, criterion="C1", score=1.0, reason=f"right for {task}", graders=(REF,))
+    return TrialRow(task=task, trial=1), (verdict,), (task.encode() * 32,), (payload,)
+
+
+def test_columns_score_as_the_rows_do_and_give_them_back(opened: Opener) -> None:
+    """With a trial graded twice, a rest that scoring does not read, and a store that is closed meanwhile."""
+    rows = (
+        TrialRow(task="a", trial=1, ended_by="agent_stop", measurements={"seconds": 1.5, "turns": 2.0}, trace="x"),
+        Graded(task="a", criterion="C1", score=0.7, reason='says "graders":', graders=(REF,)),
+        Graded(task="a", criterion="C2", score=1.0, extracted={"graders": 1}, evidence_refs=("s1",)),
+        Errored(task="a", criterion="C3", error="timeout", failure_tag="NOT_THIS", graders=(REF, REF)),
+        Skipped(task="a", criterion="C4", failure_tag="LATER"),
+        TrialRow(task="b", trial=0),
+        Graded(task="b", trial=0, criterion="C1", score=0.0, attempts=(Attempt(), Attempt())),
+    )
+    with opened() as store:
+        other, grading = (store.begin(a_suite(), planned=None, options={"n": n}) for n in (1, 2))
+        store.put_trial(other, TrialRow(task="c"), (Graded(task="c", criterion="C1", score=1.0),))
+        store.put_trial(grading, rows[0], rows[1:5])  # type: ignore[arg-type]
+        store.put_trial(other, TrialRow(task="c", trial=2), (Unknown(task="c", trial=2, criterion="C1"),))
+        store.put_trial(grading, TrialRow(task="d"), (Unknown(task="d", criterion="C1", reason="first"),))
+        store.put_trial(grading, rows[5], rows[6:])  # type: ignore[arg-type]
+        store.put_trial(grading, TrialRow(task="d"), (Graded(task="d", criterion="C1", score=1.0),))
+        store.finish(grading, primary=PRIMARY, decision="PASS")
+        loaded, read = store.load(grading.name), store.columns(grading.name)
+    assert msgspec.structs.replace(read, rows=loaded.rows) == loaded
+    held = read.rows
+    assert isinstance(held, CompactRows)
+    assert sorted(map(repr, held)) == sorted(map(repr, loaded.rows))
+    columns, expected = held.columns(), ListedRows(loaded.rows).columns()
+    assert _said(columns) == _said(expected)
+    assert held.rows_at(columns.place.tolist()) == [
+        row for place in columns.place.tolist() for row in held.rows_at([place])
+    ]
+    retried = [row for row in loaded.rows if not isinstance(row, TrialRow) and len(row.attempts) > 1]
+    assert {repr(row) for row in held.rows_at(columns.retried.tolist())} == set(map(repr, retried))
+    assert len(retried) == 2
+    assert held.find("a", 1, "C1") == [rows[1]]
+
+
+def _said(read: RowColumns) -> tuple[list[object], list[object], list[object]]:
+    """What columns say, by names."""
+    verdicts = zip(
+        read.task.tolist(), read.number.tolist(), read.criterion.tolist(), read.status.tolist(),
+        map(str, read.score.tolist()), read.kind.tolist(), read.tag.tolist(), strict=True,
+    )  # fmt: skip
+    trials = zip(read.trial_task.tolist(), read.trial_number.tolist(), read.ended.tolist(), strict=True)
+    measured = zip(read.measured.tolist(), read.measure.tolist(), read.value.tolist(), strict=True)
+    return (
+        sorted(
+            (read.tasks[a], read.numbers[b], read.criteria[c], d, e, read.kinds[f], read.tags[g] or "")
+            for a, b, c, d, e, f, g in verdicts
+        ),
+        sorted((read.tasks[a], read.numbers[b], read.endings[c] or "") for a, b, c in trials),
+        sorted((read.tasks[read.trial_task[a]], read.measures[b], value) for a, b, value in measured),
+    )

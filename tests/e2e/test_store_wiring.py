@@ -743,7 +743,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("method", "call"), [("put_trial", 2), ("begin", 1), ("flush", 1), ("finish", 1), ("find", 2)]
+    ("method", "call"), [("put_trial", 2), ("begin", 1), ("flush", 1), ("finish", 1), ("find_many", 2)]
 )
 def test_a_store_that_fails_on_the_way_loses_no_result(capitals: Path, method: str, call: int) -> None:
     """The scores are printed, the row file is written, and exit code 2 says that the run was not kept."""

@@ -24,7 +24,7 @@ from steelyard.model.checks import (
     NumberCheck,
     RecordsCheck,
 )
-from steelyard.rules.values import json_equal
+from steelyard.rules.values import json_equal, packed
 from unit.checks.trials import call, said, trace_of, verdict
 
 leaves = st.one_of(
@@ -60,6 +60,8 @@ def test_equality_is_of_value_and_type(left: Any, right: Any) -> None:
     assert json_equal(left, left)
     assert json_equal(left, right, text=lambda text: text) == (tagged(left) == tagged(right))
     assert json_equal(left, right) == json_equal(right, left)
+    if packed(left) is not None and packed(left) == packed(right):
+        assert json_equal(left, right)
 
 
 @given(value=values)

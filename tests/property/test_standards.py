@@ -16,6 +16,7 @@ from standards_texts import plain, problems
 from steelyard.errors import InputError, StandardError
 from steelyard.model.standard import Suite
 from steelyard.standards import build, parse, parse_suite, suite_hash
+from steelyard.standards.plain import PlainTasks
 
 # What every format can write: YAML refuses control characters and folds U+2028, TOML has no null.
 words = st.text(
@@ -136,6 +137,52 @@ def test_the_quick_way_and_the_careful_way_agree(content: dict[str, Any]) -> Non
         careful = parsed(text, "json")
     assert quick == careful
     assert quick.hash == careful.hash
+
+
+ODD_TASK: list[dict[str, Any]] = [
+    {"id": ""}, {"id": "a\nb"}, {"prompt": " \n"}, {"weight": -1}, {"weight": 0}, {"trials": 0}, {"branch": "x"},
+    {"when": ""}, {"when": "id == 'x'"}, {"layers": {"risk": " "}}, {"layers": {"process": "why"}},
+    {"layers": {"x": "y"}},
+    {"complete_when": {"dimensions": ["process"]}}, {"complete_when": {"ended_by": []}}, {"criteria": []},
+    {"complete_when": {}}, {"facts": {"f": {"text": "t", "data": [1]}}}, {"reference": {"a": 1}}, {"no_op": [1]},
+]  # fmt: skip
+ODD_CRITERION: list[dict[str, Any]] = [
+    {"id": " "}, {"rule": ""}, {"dimension": "tone"}, {"dimension": "grounding"}, {"layer": "risk"}, {"layer": None},
+    {"weight": 0}, {"weight": -1}, {"pass_mark": 0}, {"pass_mark": 2}, {"pass_mark": 0.5}, {"gate": True},
+    {"gate": True, "pass_mark": 0}, {"gate": True, "failure_tag": "T"}, {"failure_tag": ""}, {"failure_tag": None},
+    {"needs": ["C0"]}, {"needs": []}, {"when": ""}, {"when": "id == 'x'"}, {"view": {"last": 0}}, {"view": {}},
+    {"judge": None}, {"check": None}, {"check": {"kind": "contains"}}, {"check": {"kind": "contains", "any": [""]}},
+    {"check": {"kind": "equals", "value": 1, "of": "nowhere"}}, {"check": {"kind": "expr", "expr": "facts.x > 1"}},
+    {"check": {"kind": "regex", "pattern": "("}}, {"check": {"kind": "number"}},
+    {"check": {"kind": "recorded", "file": "x"}},
+    {"check": {"kind": "python", "file": "no.py"}}, {"check": {"kind": "equals", "value": "FILL IN"}},
+]  # fmt: skip
+
+
+def outcome(content: dict[str, Any]) -> Suite | tuple[str, ...]:
+    try:
+        return parse_suite(json.dumps(numbers(content)).encode(), name="s.json", format="json", folder=".")
+    except StandardError as error:
+        return error.problems
+
+
+@settings(max_examples=150)
+@given(contents(), st.data())
+def test_tasks_that_are_sound_at_first_sight_are_read_as_by_the_whole_way(
+    content: dict[str, Any], data: st.DataObject
+) -> None:
+    """Whatever is odd about them: the same records, notices, problems and lines."""
+    for _ in range(data.draw(st.integers(0, 2))):
+        task = data.draw(st.sampled_from(content["tasks"]))
+        if not task["criteria"] or data.draw(st.booleans()):
+            task.update(data.draw(st.sampled_from(ODD_TASK)))
+        else:
+            data.draw(st.sampled_from(task["criteria"])).update(data.draw(st.sampled_from(ODD_CRITERION)))
+    quick = outcome(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlainTasks, "read", lambda self, file: None)
+        whole = outcome(content)
+    assert quick == whole
 
 
 @settings(max_examples=40)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from steelyard.app.authoring import build_suite, criterion_lines
     from steelyard.app.bundled import booking_run, demo_run, grade_tau2
     from steelyard.app.demo import demo_epilogue
     from steelyard.app.drafts import draft, start
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         suite_schema,
     )
     from steelyard.app.files import write_row_file, write_whole
+    from steelyard.app.github import append_summary, github_annotations, harmless, harmless_json
     from steelyard.app.keeping import (
         export_bundle,
         fingerprint,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
         load_run,
         open_store,
     )
+    from steelyard.app.maintenance import check_board, check_store, vacuum_board, vacuum_store
+    from steelyard.app.pages import demo_traces, html_report, kept_recordings, recordings
     from steelyard.app.references import rehearse
     from steelyard.app.reports import (
         changes,
@@ -37,14 +41,33 @@ if TYPE_CHECKING:
         plain_text,
         runs_board,
         scoreboard,
+        select_traces,
         trace_board,
         trace_json,
+        trace_json_parts,
         verdict_board,
         whatif_board,
     )
     from steelyard.app.run import Run
+    from steelyard.app.tables import csv_report, read_csv
 
 _HOMES = {
+    "build_suite": "authoring",
+    "criterion_lines": "authoring",
+    "github_annotations": "github",
+    "append_summary": "github",
+    "harmless": "github",
+    "harmless_json": "github",
+    "check_board": "maintenance",
+    "check_store": "maintenance",
+    "csv_report": "tables",
+    "read_csv": "tables",
+    "vacuum_board": "maintenance",
+    "vacuum_store": "maintenance",
+    "demo_traces": "pages",
+    "html_report": "pages",
+    "kept_recordings": "pages",
+    "recordings": "pages",
     "booking_run": "bundled",
     "rehearse": "references",
     "plain_text": "reports",
@@ -78,6 +101,8 @@ _HOMES = {
     "suite_schema": "facade",
     "trace_board": "reports",
     "trace_json": "reports",
+    "trace_json_parts": "reports",
+    "select_traces": "reports",
     "whatif_board": "reports",
     "write_row_file": "files",
     "write_whole": "files",
@@ -87,35 +112,53 @@ __all__ = [
     "Inputs",
     "Keep",
     "Run",
+    "append_summary",
     "booking_run",
+    "build_suite",
     "changes",
+    "check_board",
+    "check_store",
     "collect_traces",
+    "criterion_lines",
+    "csv_report",
     "demo_epilogue",
     "demo_run",
+    "demo_traces",
     "draft",
     "export_bundle",
     "fingerprint",
+    "github_annotations",
     "grade",
     "grade_tau2",
+    "harmless",
+    "harmless_json",
+    "html_report",
     "import_bundle",
     "json_report",
     "junit_report",
+    "kept_recordings",
     "list_runs",
     "load_run",
     "load_suite",
     "markdown_report",
     "open_store",
     "plain_text",
+    "read_csv",
     "read_traces",
+    "recordings",
     "rehearse",
     "runs_board",
     "score_rows",
     "scoreboard",
     "select",
+    "select_traces",
     "start",
     "suite_schema",
     "trace_board",
     "trace_json",
+    "trace_json_parts",
+    "vacuum_board",
+    "vacuum_store",
     "verdict_board",
     "whatif_board",
     "write_row_file",

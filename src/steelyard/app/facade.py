@@ -14,6 +14,7 @@ from steelyard.app.run import Run
 from steelyard.errors import InputError, NothingEvaluatedError, SteelyardError, UsageError
 from steelyard.grading import Engine, RecordedRows
 from steelyard.grading.engine import Findings
+from steelyard.grading.log import RowLog
 from steelyard.grading.recorded import lost_notices
 from steelyard.grading.rows import Row
 from steelyard.model.standard import Suite, Task
@@ -120,9 +121,10 @@ def grade_inputs(
     if keep:
         keeper = Keeper(keep.store, chosen, planned=planned, options=keep.options, resume=keep.resume)
     engine = _engine(suite, chosen, inputs, keeper)
-    rows: list[Row] = []
+    rows = RowLog()
     for trial in engine.grade_trials(traces):
-        rows.extend((trial.row, *trial.verdicts))
+        rows.append(trial.row)
+        rows.extend(trial.verdicts)
         if keeper:
             keeper.keep(trial)
         if progress is not None:
@@ -247,7 +249,7 @@ def score_rows(suite: Suite, rows: str | Path | Iterable[Row | Quarantined], *, 
     """The algebra alone: recorded rows under a standard. InputError when the file cannot be read."""
     other: set[str] = set()
     source = read_row_file(rows, on_standard=other.add) if isinstance(rows, str | Path) else rows
-    kept: list[Row] = []
+    kept: RowLog | list[Row] = RowLog() if isinstance(rows, str | Path) else []
     lost: list[Quarantined] = []
     for row in source:
         if isinstance(row, Quarantined):

@@ -37,11 +37,17 @@ STANDARD = b'{"standard":'
 def read_row_file(
     path: str | Path, *, on_standard: Callable[[str], None] = lambda graded_under: None
 ) -> Iterator[Row | Quarantined]:
-    """Rows of a JSON Lines file. InputError when it cannot be opened; a bad line is quarantined.
+    """Rows of a JSON Lines file, or of CSV where its name ends so. InputError when it cannot be opened or is no table;
+    a bad line is quarantined.
 
     `on_standard` is told the hash of the standard under which the file says that its rows were graded.
     """
     name = str(path)
+    if name.lower().endswith(".csv"):
+        from steelyard.app.tables import read_csv
+
+        yield from read_csv(path)
+        return
     try:
         with open(path, "rb") as file:
             for where, line in _lines(name, file):
@@ -90,8 +96,10 @@ def write_row_file(
     write_whole(path, header + b"".join(write_row(row) + b"\n" for row in rows))
 
 
-def write_whole(path: str | Path, data: bytes) -> None:
+def write_whole(path: str | Path, data: bytes | Iterable[bytes]) -> None:
     """Replace a file at once. OutputError when it cannot be written; an older file then stays as it was.
+
+    `data` may come in parts, which are written one by one.
 
     A file that stood there keeps its permissions, and a link stays a link: the file that it names is replaced. Pipes
     and devices (`/dev/stdout`, whatever it is redirected to) are written to as they are.
@@ -102,7 +110,8 @@ def write_whole(path: str | Path, data: bytes) -> None:
         if stream is not None:
             _write_stream(STREAM_NUMBERS.get(stream[1]) or int(stream[1].rpartition("/")[2]), data)
         elif target.exists() and not target.is_file():
-            target.write_bytes(data)
+            with target.open("wb") as file:
+                _write_parts(file, data)
         else:
             _replace(target, data)
     except (OSError, ValueError) as error:
@@ -112,18 +121,23 @@ def write_whole(path: str | Path, data: bytes) -> None:
         ) from error
 
 
-def _write_stream(number: int, data: bytes) -> None:
+def _write_parts(file: BinaryIO, data: bytes | Iterable[bytes]) -> None:
+    for part in (data,) if isinstance(data, bytes) else data:
+        file.write(part)
+
+
+def _write_stream(number: int, data: bytes | Iterable[bytes]) -> None:
     """Through the stream that is open already: opening it by name again would start at its first byte."""
     with os.fdopen(os.dup(number), "wb") as file:
-        file.write(data)
+        _write_parts(file, data)
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, data: bytes | Iterable[bytes]) -> None:
     mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".steelyard-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            _write_parts(file, data)
         os.chmod(temporary, mode)
         os.replace(temporary, target)
     except BaseException:

@@ -16,7 +16,7 @@ from steelyard.app.run import Run
 from steelyard.errors import InputError, StoreError, UsageError
 from steelyard.grading.engine import GradedTrial
 from steelyard.model.standard import Suite
-from steelyard.model.verdict import MOST_TRIAL, TrialRow, Verdict
+from steelyard.model.verdict import MOST_TRIAL
 from steelyard.ports.store import GradingRef, Payload, RunSummary, Store, StoredRun
 
 DEFAULT_STORE = ".steelyard/store.db"
@@ -30,7 +30,8 @@ def _now() -> str:
 def open_store(url: str | None = None, *, must_exist: bool = False) -> Iterator[Store]:
     """The store at `url` (`sqlite:///path` or a path), by default `.steelyard/store.db` in the working folder.
 
-    UsageError when `must_exist` and there is none yet; StoreError when it cannot be used.
+    With `must_exist` it is opened to be read: a read-only one then does, and UsageError says that there is none yet.
+    StoreError when it cannot be used.
     """
     from steelyard import store
 
@@ -39,7 +40,7 @@ def open_store(url: str | None = None, *, must_exist: bool = False) -> Iterator[
         raise UsageError(
             f"there is no store at {place} yet; `steelyard grade` makes one, or name it with --store"
         )
-    with store.open_store(place, now=_now) as opened:
+    with store.open_store(place, now=_now, only_read=must_exist) as opened:
         yield opened
 
 
@@ -61,27 +62,29 @@ class Keeper:
         self.problem: StoreError | None = None
         self.grading: GradingRef | None = store.unfinished(suite.hash, options) if resume else None
         self.resumed = self.grading is not None
-        self.kept = _by_trial(store.load(self.grading.name).rows) if self.grading else {}
+        if self.grading is not None:
+            store.skip_kept(self.grading)
 
     @property
     def name(self) -> str:
         """What people type to see this run again; empty before its first trial."""
         return self.grading.name if self.grading else ""
 
-    def find(self, key: bytes) -> Payload | None:
-        """What an earlier run found under this key."""
-        found: Payload | None = None
+    def find_many(self, keys: Sequence[bytes]) -> Mapping[bytes, Payload]:
+        """What earlier runs found under these keys."""
+        found: Mapping[bytes, Payload] = {}
         with self._noticing():
-            found = None if self.problem else self.store.find(key)
+            found = {} if self.problem else self.store.find_many(keys)
         return found
 
     def keep(self, trial: GradedTrial) -> None:
         """Write one trial, all of it or nothing."""
-        held = self.kept.get((trial.row.task, trial.row.trial))
-        if self.problem or held == (trial.row, {verdict.criterion: verdict for verdict in trial.verdicts}):
+        if self.problem is not None:
             return
-        with self._noticing():
+        try:
             self.store.put_trial(self._begun(), trial.row, trial.verdicts, trial.keys, trial.payloads)
+        except StoreError as error:
+            self.problem = error
 
     def finish(self, run: Run) -> None:
         """Mark the grading done, with the headline that the list of runs shows.
@@ -90,14 +93,17 @@ class Keeper:
         """
         with self._noticing():
             if self.problem is None:
-                table = run.scores
-                self.store.finish(
-                    self._begun(), run.lost, run.notices, primary=table.bar, decision=table.decision
-                )
+                grading = self._begun()
                 if self.resumed:
+                    self.store.flush()
                     run.rows = self.store.load(self.name).rows
-        run.name, run.problem = self.name, str(self.problem or "")
-        run.forget()
+                run.name = self.name
+                run.forget()
+                table = run.scores
+                self.store.finish(grading, run.lost, run.notices, primary=table.bar, decision=table.decision)
+        if self.problem is not None:
+            run.name, run.problem = self.name, str(self.problem)
+            run.forget()
 
     def _begun(self) -> GradingRef:
         if self.grading is None:
@@ -134,21 +140,9 @@ def fingerprint(traces: Sequence[str], states: str | None = None) -> str:
     return digest.hexdigest()
 
 
-def _by_trial(
-    rows: Sequence[Verdict | TrialRow],
-) -> dict[tuple[str, int], tuple[TrialRow, dict[str, Verdict]]]:
-    found: dict[tuple[str, int], tuple[TrialRow, dict[str, Verdict]]] = {
-        (row.task, row.trial): (row, {}) for row in rows if isinstance(row, TrialRow)
-    }
-    for row in rows:
-        if not isinstance(row, TrialRow) and (row.task, row.trial) in found:
-            found[row.task, row.trial][1][row.criterion] = row
-    return found
-
-
 def load_run(store: Store, name: str = "latest", *, full: bool = False) -> Run:
     """A kept run; its scores follow from its rows and its standard alone. UsageError when there is no such run."""
-    held = store.load(name)
+    held = store.columns(name)
     return Run(
         suite=held.suite, rows=held.rows, lost=held.lost, notices=held.notices, full=full, name=held.name,
         unfinished=held.status == "running",

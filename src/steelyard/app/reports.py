@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,8 @@ from steelyard.ports.store import RunSummary
 from steelyard.scoring import Change, parse_change
 
 
-def _rules(run: Run) -> dict[tuple[str, str], str]:
+def rules_of(run: Run) -> dict[tuple[str, str], str]:
+    """The rules of a run's standard by (task id, criterion id)."""
     return {
         (task.id, criterion.id): criterion.rule for task in run.suite.tasks for criterion in task.criteria
     }
@@ -25,7 +26,7 @@ def scoreboard(run: Run, *, width: int = 80, color: bool = False, unicode: bool 
     """The scoreboard in a terminal."""
     from steelyard import report
 
-    return report.scoreboard(run.scores, width=width, color=color, unicode=unicode, rules=_rules(run))
+    return report.scoreboard(run.scores, width=width, color=color, unicode=unicode, rules=rules_of(run))
 
 
 def json_report(run: Run) -> bytes:
@@ -46,7 +47,7 @@ def markdown_report(run: Run) -> str:
     """The scores as Markdown, for a step summary."""
     from steelyard.report.markdown import markdown
 
-    return markdown(run.scores)
+    return markdown(run.scores, rules_of(run))
 
 
 def changes(
@@ -71,13 +72,21 @@ def whatif_board(
 def collect_traces(
     files: Sequence[str | Path], *, task: str | None = None, trial: int | None = None
 ) -> tuple[list[Trace], list[Quarantined]]:
+    """`select_traces`, all at once."""
+    lost: list[Quarantined] = []
+    return list(select_traces(files, lost, task=task, trial=trial)), lost
+
+
+def select_traces(
+    files: Sequence[str | Path], lost: list[Quarantined], *, task: str | None = None, trial: int | None = None
+) -> Iterator[Trace]:
     """The traces of files, of one task or trial when asked; trials without a number are counted from 1, in order.
 
-    NothingEvaluatedError when none is left, InputError when nothing could be read.
+    What could not be read is added to `lost` as it is met. At the end NothingEvaluatedError when there was none,
+    InputError when nothing could be read.
     """
-    found: list[Trace] = []
-    lost: list[Quarantined] = []
     counted: Counter[str | None] = Counter()
+    found = 0
     for entry in read_traces(list(files)):
         if isinstance(entry, Quarantined):
             lost.append(entry)
@@ -85,7 +94,8 @@ def collect_traces(
         counted[entry.task_id] += 1
         number = counted[entry.task_id] if entry.trial is None else entry.trial
         if task in (None, entry.task_id) and trial in (None, number):
-            found.append(entry)
+            found += 1
+            yield entry
     if lost and not counted:
         raise InputError(f"no record could be read (first: {lost[0].where}: {lost[0].reason})")
     if not found and not lost:
@@ -93,25 +103,35 @@ def collect_traces(
         raise NothingEvaluatedError(
             f"no trace{asked} in {', '.join(map(str, files))}; leave --task and --trial out to see all"
         )
-    return found, lost
 
 
 def trace_json(traces: Sequence[Trace], lost: Sequence[Quarantined]) -> bytes:
     """Traces as strict JSON."""
+    return b"".join(trace_json_parts(traces, lost))
+
+
+def trace_json_parts(traces: Iterable[Trace], lost: Sequence[Quarantined]) -> Iterator[bytes]:
+    """Traces as strict JSON, as they come; `lost` is looked at last."""
     from steelyard import report
 
-    return report.trace_json(traces, lost)
+    return report.trace_json_parts(traces, lost)
 
 
 def trace_board(
-    traces: Sequence[Trace], lost: Sequence[Quarantined], *, steps: bool, full: bool = False, **style: Any
+    traces: Iterable[Trace],
+    lost: Sequence[Quarantined],
+    *,
+    steps: bool,
+    full: bool = False,
+    window: tuple[int, int] | None = None,
+    **style: Any,
 ) -> str:
-    """Traces in a terminal: their steps, or one line a trace."""
+    """Traces in a terminal: their steps (with `window` those from one number to another), or one line a trace."""
     from steelyard import report
 
     if not steps:
         return report.traces_summary(traces, lost, **style)
-    boards = [report.trace_text(trace, full=full, **style) for trace in traces]
+    boards = [report.trace_text(trace, full=full, steps=window, **style) for trace in traces]
     if lost:
         boards.append(report.traces_summary([], lost, **style))
     return "\n".join(boards)
@@ -134,7 +154,7 @@ def verdict_board(
     if task is not None and task not in known:
         raise UsageError(f"the run has no task {task!r}; it has {', '.join(sorted(known)[:10])}")
     return report.verdict_board(
-        run.scores, task=task, criterion=criterion, why=why, rules=_rules(run), **style
+        run.scores, task=task, criterion=criterion, why=why, rules=rules_of(run), **style
     )
 
 

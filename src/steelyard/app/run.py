@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from steelyard.model.columns import CompactRows, compact
 from steelyard.model.standard import Suite
 from steelyard.model.table import ScoreNotice, ScoreTable
 from steelyard.model.trace import Quarantined
@@ -15,6 +16,7 @@ from steelyard.model.verdict import TrialRow, Verdict
 
 if TYPE_CHECKING:
     from steelyard.scoring import Change
+    from steelyard.scoring.scored import Scored
 
 MOST_DETAIL = 10_000
 """Verdicts up to which the score table lists every one of them."""
@@ -42,7 +44,7 @@ class Run:
         reused: int = 0,
     ) -> None:
         self.suite = suite
-        self.rows = tuple(rows)
+        self._rows = rows if isinstance(rows, CompactRows) else tuple(rows)
         self.lost = tuple(lost)
         self.notices = tuple(notices)
         self.full = full
@@ -50,51 +52,114 @@ class Run:
         self.unfinished = unfinished
         self.reused = reused
         self.problem = ""
+        self._before: Scored | None = None
+        self._changes: tuple[Change, ...] = ()
+        self._replace: Callable[[], Sequence[Verdict | TrialRow]] | None = None
+
+    @property
+    def rows(self) -> Sequence[Verdict | TrialRow]:
+        """Every verdict and trial row. They need not all be objects at once: prefer a loop to a copy."""
+        if self._replace is not None:
+            self._rows, self._replace = tuple(self._replace()), None
+        return self._rows
+
+    @rows.setter
+    def rows(self, rows: Sequence[Verdict | TrialRow]) -> None:
+        self._rows, self._replace = rows if isinstance(rows, CompactRows) else tuple(rows), None
+        for name in ("_compact", "_computed", "_table", "scores"):
+            self.__dict__.pop(name, None)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict rows, without the trial rows."""
         return tuple(row for row in self.rows if not isinstance(row, TrialRow))
 
+    def find(
+        self, task: str, trial: int | None = None, criterion: str | None = None
+    ) -> list[Verdict | TrialRow]:
+        """The rows of a task, of one of its trials or criteria; see `CompactRows.find`."""
+        rows = compact(self.rows) if self._changes else self._compact
+        return rows.find(task, trial, criterion)
+
+    @cached_property
+    def _compact(self) -> CompactRows:
+        return compact(self._rows)
+
+    @cached_property
+    def _computed(self) -> Scored:
+        from steelyard.scoring.scored import compute
+
+        return compute(self.suite, self._compact)
+
+    @cached_property
+    def _table(self) -> ScoreTable:
+        from steelyard.scoring.score import table
+
+        return table(self._computed, detail=self.full or len(self._rows) <= MOST_DETAIL)
+
     @cached_property
     def scores(self) -> ScoreTable:
-        """The score table. Beyond 10,000 rows it lists incomplete tasks only, unless `full`."""
-        from steelyard.scoring import score
-
-        table = score(self.suite, self.rows, detail=self.full or len(self.rows) <= MOST_DETAIL)
-        named = msgspec.structs.replace(table, run=self.name, grading=self.name)
+        """The score table. Beyond 10,000 rows it lists incomplete trials only, unless `full`."""
+        named = msgspec.structs.replace(self._table, run=self.name, grading=self.name)
         if self.unfinished:
-            named = _unfinished(named, sum(isinstance(row, TrialRow) for row in self.rows))
+            named = _unfinished(named, len(self._compact.columns().trial_place))
+        if self._before is not None:
+            named = self._whatif(named, self._before)
         return _with_losses(named, self.lost, (*self._about_keeping(), *self.notices))
+
+    def _whatif(self, table: ScoreTable, before: Scored) -> ScoreTable:
+        from steelyard.scoring.rescoring import moved
+
+        texts = tuple(change.text for change in self._changes)
+        return msgspec.structs.replace(table, whatif=texts, moved=moved(before, self._computed))
 
     def _about_keeping(self) -> Iterator[ScoreNotice]:
         if self.problem:
             yield ScoreNotice(code="not_kept", detail=f"this run was not kept to its end: {self.problem}")
-        retried = [verdict for verdict in self.verdicts if len(verdict.attempts) > 1]
-        if retried:
-            first = f"{retried[0].task}#{retried[0].trial}/{retried[0].criterion}"
+        places = self._compact.columns().retried.tolist()
+        if places:
+            retried = self._compact.rows_at(places)
+            first = next(row for row in retried if not isinstance(row, TrialRow))
             several = f"{len(retried)} verdicts are" if len(retried) > 1 else "1 verdict is"
             tasks = f"{len({verdict.task for verdict in retried})} of the tasks"
-            detail = f"{several} that of a later attempt, in {tasks} (first: {first}); each trial counts once"
+            where = f"first: {first.task}#{first.trial}/{first.criterion}"
+            detail = f"{several} that of a later attempt, in {tasks} ({where}); each trial counts once"
             yield ScoreNotice(code="retried", detail=detail)
 
     def forget(self) -> None:
-        """Compute the scores again when they are next asked for."""
+        """Put the score table together again when it is next asked for; its numbers stay, since the rows do."""
         self.__dict__.pop("scores", None)
 
     def what_if(self, changes: Sequence[Change]) -> Run:
         """The run as it would be; nothing is written to the record. UsageError where a change cannot be meant."""
         from steelyard.scoring import apply_changes
+        from steelyard.scoring.rescoring import rescored
 
-        suite, rows = apply_changes(self.suite, self.rows, changes)
+        found = rescored(self._computed, changes)
+        suite, rows = (
+            (found.plan.suite, self._rows) if found else apply_changes(self.suite, self.rows, changes)
+        )
         changed = Run(
             suite=suite, rows=rows, lost=self.lost, notices=self.notices, full=self.full, name=self.name,
             unfinished=self.unfinished,
         )  # fmt: skip
-        changed.scores = msgspec.structs.replace(
-            changed.scores, whatif=tuple(change.text for change in changes)
-        )
+        if found:
+            changed._computed = found
+            changed._compact = self._compact
+            changed._replace = lambda: apply_changes(self.suite, self.rows, changes)[1]
+        changed._before = self._computed
+        changed._changes = tuple(changes)
         return changed
+
+    @property
+    def headlines(self) -> Mapping[str, tuple[float | None, float | None]]:
+        """Low and high of completion and of each dimension, as task average and pooled (`NAME.pooled`).
+
+        They need no table, so that a what-if shows them at once, however large the run is.
+        """
+        from steelyard.scoring.rescoring import headlines
+
+        return headlines(self._computed)
 
 
 def _unfinished(table: ScoreTable, kept: int) -> ScoreTable:

@@ -80,6 +80,22 @@ def fit(expected: ExpectedCall, step: Step) -> Fit:
     return _arguments(expected, call.args)
 
 
+def clearly_differs(wanted: Any, found: Any) -> bool:
+    """Whether two sets of arguments, each compared as it is, differ at first sight. False: they may be equal."""
+    if type(wanted) is not dict or type(found) is not dict:
+        return False
+    if wanted.keys() != found.keys():
+        return True
+    for name, value in wanted.items():
+        other = found[name]
+        kind = type(value)
+        if kind is not type(other) or value == other:
+            continue
+        if kind is int or (kind is str and value.isascii() and other.isascii()):
+            return True
+    return False
+
+
 def _arguments(expected: ExpectedCall, actual: Mapping[str, Any]) -> Fit:
     note = ""
     for name in _compared(expected, actual):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any
 
 from steelyard.checks.evaluator import Evaluator, Expression, NoValueError
@@ -45,14 +44,23 @@ def _side(node: ast.expr, evaluator: Evaluator) -> list[str]:
 
 
 def _substituted(node: ast.expr, evaluator: Evaluator) -> str:
-    return ast.unparse(_Values(evaluator).visit(copy.deepcopy(node)))
+    return ast.unparse(_Values(evaluator).visit(node))
 
 
-class _Values(ast.NodeTransformer):
-    """Puts the value in the place of each name with its members."""
+class _Values(ast.NodeVisitor):
+    """Another tree with the value in the place of each name with its members."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """A node of the same kind over what its parts become."""
+        return type(node)(**{name: self._part(part) for name, part in ast.iter_fields(node)})
+
+    def _part(self, part: Any) -> Any:
+        if isinstance(part, list):
+            return [self._part(one) for one in part]
+        return self.visit(part) if isinstance(part, ast.expr) else part
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self._shown(node)
@@ -68,10 +76,10 @@ class _Values(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         # A function's name is no value; a method's text is.
-        if isinstance(node.func, ast.Attribute):
-            node.func.value = self.visit(node.func.value)
-        node.args = [self.visit(argument) for argument in node.args]
-        return node
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            function = ast.Attribute(value=self.visit(function.value), attr=function.attr, ctx=function.ctx)
+        return ast.Call(func=function, args=[self.visit(one) for one in node.args], keywords=node.keywords)
 
     def _shown(self, node: ast.expr) -> ast.expr:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from steelyard.rules.values import as_decimal, is_finite
@@ -24,7 +25,11 @@ def exact(value: Any) -> Fraction | None:
         return Fraction(value) if value.bit_length() < MAX_DIGITS * 4 else None
     if not isinstance(value, (float, Decimal)) or not is_finite(value):
         return None
-    decimal = as_decimal(value)
+    return _fraction(as_decimal(value))
+
+
+@lru_cache(maxsize=1024)
+def _fraction(decimal: Decimal) -> Fraction | None:
     _, digits, exponent = decimal.as_tuple()
     if not isinstance(exponent, int) or len(digits) + abs(exponent) > MAX_DIGITS:
         return None
@@ -49,4 +54,8 @@ def number_text(text: str, unit: str | None = None, *, unit_required: bool = Fal
 
 def within(value: Fraction, target: Fraction, abs_tol: Fraction, rel_tol: Fraction) -> bool:
     """Whether `value` lies within either tolerance of `target`; bounds inclusive. Zero tolerances: equal."""
+    if value == target:
+        return True
+    if not (abs_tol or rel_tol):
+        return False
     return abs(value - target) <= max(abs_tol, rel_tol * abs(target))

@@ -166,6 +166,7 @@ def _sound(finding: Finding, kind: str) -> Finding:
     reason = clean(finding.reason[:MAX_REASON])
     if isinstance(finding, Undecided):
         return finding if reason == finding.reason else msgspec.structs.replace(finding, reason=reason)
-    if not isinstance(finding.value, Fraction) or not 0 <= finding.value <= 1:
+    value = finding.value
+    if not isinstance(value, Fraction) or not 0 <= value.numerator <= value.denominator:
         raise GraderError(f"The {kind} check gave a score that is not in 0..1.", code="out_of_range")
     return finding if reason == finding.reason else msgspec.structs.replace(finding, reason=reason)

@@ -17,7 +17,7 @@ from steelyard.checks.show import show
 from steelyard.checks.states import At, NoFileError, folder_of, no_part, part_of, read_text
 from steelyard.errors import GraderError
 from steelyard.model.evidence import agent_calls, answer, follow, results_of
-from steelyard.model.trace import Step, Trace
+from steelyard.model.trace import MOST_DECODED, Step, Trace
 from steelyard.ports.grader import GraderInput
 
 Source = Literal["answer", "said", "call", "result", "state", "file", "extracted"]
@@ -83,6 +83,7 @@ def select(of: str, given: GraderInput) -> Found | Absent:
             return _file(selector, given.trace)
 
 
+@lru_cache(maxsize=1024)
 def aspects_of(*selectors: str) -> frozenset[str]:
     """What of a trial these `of:` selectors read, in the words of `ports.Grader.reads`."""
     return frozenset(aspect for of in selectors for aspect in _aspects(parse_selector(of)))
@@ -231,6 +232,9 @@ def _result(selector: Selector, trace: Trace) -> Found | Absent:
     if step is None or step.result is None or step.result.outcome == "missing":
         reason = f"there is no result of {selector.name}"
         return Absent(reason=reason, source="result", undecided=not trace.fidelity.complete)
+    if _is_undecoded(step.result.value, selector.pointer):
+        reason = f"the result of {selector.name} ({step.id}) is too long to be read as JSON"
+        return Absent(reason=reason, source="result", undecided=True)
     try:
         value = follow(step.result.value, selector.pointer)
     except LookupError:
@@ -238,6 +242,14 @@ def _result(selector: Selector, trace: Trace) -> Found | Absent:
         return Absent(reason=reason, source="result", undecided=step.result.truncated)
     evidence = _reference(step.alias or step.id, "result", selector.pointer)
     return Found(value=value, source="result", evidence=(evidence,))
+
+
+def _is_undecoded(value: Any, pointer: str) -> bool:
+    """Whether it may be JSON that was too long to decode: nothing stands at a pointer then, and texts stand escaped."""
+    if not isinstance(value, str) or len(value) <= MOST_DECODED:
+        return False
+    ends = value[:64].lstrip()[:1] + value[-64:].rstrip()[-1:]
+    return ends in ("{}", "[]") and (bool(pointer) or "\\" in value)
 
 
 def _extracted(selector: Selector, given: GraderInput) -> Found | Absent:

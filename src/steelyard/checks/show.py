@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from json.encoder import encode_basestring
 from typing import Any
 
 LIMIT = 80
@@ -15,6 +16,8 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
 def clean(text: str) -> str:
     """The text with control characters and lone surrogates spelt out, so that it can be encoded and printed."""
+    if text.isascii() and text.isprintable():
+        return text
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -22,7 +25,7 @@ def show(value: Any, limit: int = LIMIT) -> str:
     """A value as short JSON: long text is cut, long numbers are counted, deep structures are only named."""
     if isinstance(value, str):
         cut = value if len(value) <= limit else value[: limit - 3] + "..."
-        return clean(json.dumps(cut, ensure_ascii=False))
+        return clean(encode_basestring(cut))
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, (int, float, Decimal, Fraction)):

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from steelyard.cli.options import ROWS, Output, output_options, show_run, style
-from steelyard.cli.output import say
+from steelyard.cli.options import (
+    ROWS,
+    Output,
+    Recordings,
+    output_options,
+    refuse_overwriting,
+    show_run,
+    style,
+    write_html,
+)
+from steelyard.cli.output import say, warn
+from steelyard.errors import OutputError
+
+if TYPE_CHECKING:
+    from steelyard.app import Run
+
+REPORT = "report.html"
 
 
 @click.command()
@@ -18,8 +34,26 @@ def demo(**options: Any) -> None:
     from steelyard import app
 
     output = Output(**options)
+    refuse_overwriting((), output)
     main, lucky = app.demo_run()
-    show_run(main, output)
+    if output.html:
+        write_html(main, output.html, Recordings(traces=app.demo_traces()))
+    show_run(main, msgspec.structs.replace(output, html=None))
     if not (output.as_json or output.quiet):
         say("")
         say(app.demo_epilogue(main, lucky, **style(output)))
+    if not output.html:
+        _report(main, output.quiet)
+
+
+def _report(run: Run, quiet: bool) -> None:
+    """The report beside the demo; a demo that cannot write it, or finds another file there, has still run."""
+    from steelyard import app
+
+    try:
+        app.html_report(run, REPORT, app.demo_traces(), replace_others=False)
+        said = f"wrote {REPORT}: the same in one page, with the traces; open it in a browser"
+    except OutputError as error:
+        said = f"no {REPORT} was written: {error}"
+    if not quiet:
+        warn(said)

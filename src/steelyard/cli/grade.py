@@ -11,7 +11,17 @@ import click
 import msgspec
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import ROWS, STORE, Output, output_options, refuse_overwriting, show_run
+from steelyard.cli.github import GITHUB, Github
+from steelyard.cli.options import (
+    ROWS,
+    STORE,
+    Output,
+    Recordings,
+    output_options,
+    refuse_overwriting,
+    show_run,
+)
+from steelyard.cli.output import warn
 from steelyard.cli.progress import progress
 from steelyard.errors import StoreError, UsageError
 
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
 
 
 INPUTS = ("recorded", "only", "limit", "gates", "states", "trust_graders")
-OWN = (*INPUTS, "trust_python", "resume", "store", "no_store")
+OWN = (*INPUTS, "trust_python", "resume", "store", "no_store", "github")
 
 
 @click.command()
@@ -65,6 +75,7 @@ OWN = (*INPUTS, "trust_python", "resume", "store", "no_store")
 @click.option("--no-store", is_flag=True, cls=Flag, help="Keep nothing, and reuse nothing.")
 @ROWS
 @output_options
+@GITHUB
 @click.pass_context
 def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **options: Any) -> None:
     """Grade TRACES under SUITE and print the scoreboard.
@@ -72,8 +83,11 @@ def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **opti
     TRACES are files, folders or globs; their format is detected. SUITE is a suite file, or `tau2` to take the
     standard out of a tau2 or tau-bench result file itself.
     """
+    from steelyard import app
+
     chosen = {name: options.pop(name) for name in OWN}
     output = Output(**options)
+    github = Github.wanted(context, chosen["github"])
     refuse_overwriting((suite, *traces, *chosen["recorded"]), output)
     run: Run | None = None
     try:
@@ -84,13 +98,15 @@ def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **opti
             raise
         run.problem = run.problem or str(error)
         run.forget()
-    show_run(run, output)
+    found, why = app.recordings(traces) if output.html else (None, "")
+    show_run(run, output, Recordings(traces=found, without=why))
+    github.tell(run, suite, output)
     if run.problem:  # what was graded is told all the same
         raise StoreError(f"this run was not kept to its end: {run.problem}")
     if run.name and not output.quiet:
         several = "verdicts" if run.reused != 1 else "verdict"
         reused = f", {run.reused} {several} used again" if run.reused else ""
-        click.echo(f"kept as run {run.name}{reused}; `steelyard show --why` has every reason whole", err=True)
+        warn(f"kept as run {run.name}{reused}; `steelyard show --why` has every reason whole")
     context.exit(run.scores.exit_code)
 
 

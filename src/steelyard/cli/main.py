@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -14,15 +16,20 @@ from steelyard.cli.demo import demo
 from steelyard.cli.environment import read_dotenv
 from steelyard.cli.grade import grade
 from steelyard.cli.init import init
+from steelyard.cli.output import warn
 from steelyard.cli.runs import export, import_, runs, show
 from steelyard.cli.schema import schema
 from steelyard.cli.score import score
+from steelyard.cli.store import store
 from steelyard.cli.trace import trace
 from steelyard.cli.whatif import whatif
 from steelyard.errors import SteelyardError
 
 INTERRUPTED = 130
 USAGE = 2
+COLLECT = (100_000, 50, 100)
+"""When the garbage collector looks at new objects, and at old ones. A command makes many records and few cycles:
+with Python's own setting it looks through the growing records again and again, for a third of the time."""
 
 
 @click.group(
@@ -50,6 +57,7 @@ for command in (
     trace,
     export,
     import_,
+    store,
     schema,
     completion,
 ):
@@ -59,6 +67,7 @@ for command in (
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    gc.set_threshold(*COLLECT)
     debug = "--debug" in given or os.environ.get("STEELYARD_DEBUG", "") not in ("", "0")
     try:
         read_dotenv()
@@ -72,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         code = _say(error)
     except KeyboardInterrupt:
-        click.echo("steelyard: interrupted", err=True)
+        warn("steelyard: interrupted")
         code = INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -80,16 +89,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _say(error: Exception) -> int:
     """Print an error as a sentence; what to do next is in it."""
     if isinstance(error, click.exceptions.Abort):
-        click.echo("steelyard: interrupted", err=True)
+        warn("steelyard: interrupted")
         return INTERRUPTED
     if isinstance(error, click.ClickException):
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        warn(said.getvalue().removesuffix("\n"))
         return USAGE
     if isinstance(error, SteelyardError):
-        from steelyard.app import plain_text
-
-        click.echo(f"steelyard: {plain_text(str(error))}", err=True)
+        warn(f"steelyard: {error}")
         return error.exit_code
     name = type(error).__name__
-    click.echo(f"steelyard: an error inside Steelyard ({name}: {error}); --debug shows where", err=True)
+    warn(f"steelyard: an error inside Steelyard ({name}: {error}); --debug shows where")
     return USAGE

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.output import say, say_bytes
+from steelyard.cli.output import say, say_bytes, warn
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.app import Run
+    from steelyard.model.trace import Quarantined, Trace
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +29,16 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     junit: str | None
     markdown: str | None
     out: str | None = None
+    html: str | None = None
+    csv: str | None = None
+
+
+class Recordings(msgspec.Struct, frozen=True, kw_only=True):
+    """The traces of a run for its HTML report, read when it is written; or `without`, a sentence why there are none."""
+
+    traces: Iterable[Trace | Quarantined] | None = None
+    without: str = ""
+    date: str = ""
 
 
 STORE = click.option(
@@ -45,6 +56,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--full", is_flag=True, cls=Flag, help="List every verdict in --json, however many."),
         click.option("--junit", metavar="FILE", cls=Flag, help="Write a JUnit XML report."),
         click.option("--markdown", metavar="FILE", cls=Flag, help="Write a Markdown summary."),
+        click.option("--html", metavar="FILE", cls=Flag, help="Write the report as one HTML file."),
     )
     for option in reversed(options):
         command = option(command)
@@ -54,7 +66,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def refuse_overwriting(inputs: Sequence[str], output: Output) -> None:
     """UsageError when a report would replace an input or another report."""
     taken = {os.path.realpath(name): name for name in inputs}
-    for name in (output.out, output.junit, output.markdown):
+    for name in (output.out, output.junit, output.markdown, output.html, output.csv):
         if name is None or (os.path.exists(name) and not os.path.isfile(name)):  # a pipe or device
             continue
         if os.path.realpath(name) in taken:
@@ -64,7 +76,7 @@ def refuse_overwriting(inputs: Sequence[str], output: Output) -> None:
         taken[os.path.realpath(name)] = name
 
 
-def write_reports(run: Run, output: Output) -> None:
+def write_reports(run: Run, output: Output, recordings: Recordings | None = None) -> None:
     """Write the row file and reports that were asked for. OutputError when one cannot be written."""
     from steelyard import app
 
@@ -74,13 +86,28 @@ def write_reports(run: Run, output: Output) -> None:
         app.write_whole(output.junit, app.junit_report(run).encode())
     if output.markdown:
         app.write_whole(output.markdown, app.markdown_report(run).encode())
+    if output.csv and output.csv != "-":
+        app.write_whole(output.csv, app.csv_report(run))
+    if output.html:
+        write_html(run, output.html, recordings or Recordings())
 
 
-def show_run(run: Run, output: Output) -> None:
+def write_html(run: Run, file: str, recordings: Recordings) -> None:
+    """Write the HTML report, and say on standard error what it lacks or where further parts of it stand."""
+    from steelyard import app
+
+    folder = app.html_report(run, file, recordings.traces, date=recordings.date, without=recordings.without)
+    if recordings.without:
+        warn(recordings.without)
+    if folder:
+        warn(f"{file} links to further trials in {folder}; send both")
+
+
+def show_run(run: Run, output: Output, recordings: Recordings | None = None) -> None:
     """Write what was asked for, then print the scoreboard or JSON."""
     from steelyard import app
 
-    write_reports(run, output)
+    write_reports(run, output, recordings)
     if output.as_json:
         say_bytes(app.json_report(run))
     elif not output.quiet:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import click
+from steelyard.cli.output import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,4 +57,4 @@ class _Lines:
         if expected is not None and expected >= done:
             seconds = (now - self.started) / done * (expected - done)
             left = f" of {expected}, about {seconds:.0f} s left"
-        click.echo(f"graded {done} trials{left}", err=True)
+        warn(f"graded {done} trials{left}")

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import STORE, Output, output_options, refuse_overwriting, show_run, style
-from steelyard.cli.output import say, say_bytes
+from steelyard.cli.options import (
+    STORE,
+    Output,
+    Recordings,
+    output_options,
+    refuse_overwriting,
+    show_run,
+    style,
+    write_reports,
+)
+from steelyard.cli.output import say, say_bytes, say_parts
+from steelyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from steelyard.ports.store import Store
 
 
 @click.command()
@@ -35,22 +48,52 @@ def runs(as_json: bool, store: str | None) -> None:
 @click.option(
     "--why", is_flag=True, cls=Flag, help="Each verdict that is no pass, with its rule, reason and evidence."
 )
+@click.option(
+    "--traces", multiple=True, metavar="PATH", cls=Flag, help="Where the recordings are now, for --html."
+)
+@click.option("--csv", metavar="FILE", cls=Flag, help="Write every verdict as CSV; - for standard output.")
 @STORE
 @output_options
 def show(
-    run: str, task: str | None, criterion: str | None, why: bool, store: str | None, **options: Any
+    run: str,
+    task: str | None,
+    criterion: str | None,
+    why: bool,
+    traces: tuple[str, ...],
+    store: str | None,
+    **options: Any,
 ) -> None:
     """Show the scoreboard of a kept RUN (default: the latest), or its verdicts."""
     from steelyard import app
 
     output = Output(**options)
-    refuse_overwriting((), output)
+    if traces and not output.html:
+        raise UsageError("--traces is about the HTML report; add --html FILE, or leave it out")
+    refuse_overwriting(traces, output)
+    if output.csv == "-" and output.as_json:
+        raise UsageError("--json and --csv - both print; give --csv a file")
+    recordings = Recordings()
     with app.open_store(store, must_exist=True) as opened:
-        kept = app.load_run(opened, run, full=output.full or bool(task or criterion or why))
-    if (task or criterion or why) and not (output.as_json or output.quiet):
+        kept = app.load_run(opened, run, full=output.full or bool(task or criterion or why or output.csv))
+        if output.html:
+            recordings = _recordings(opened, kept.name, traces)
+    if output.csv == "-":
+        write_reports(kept, output, recordings)
+        say_parts(app.csv_report(kept, bom=False))
+    elif (task or criterion or why) and not (output.as_json or output.quiet):
+        write_reports(kept, output, recordings)
         say(app.verdict_board(kept, task=task, criterion=criterion, why=why, **style(output)))
     else:
-        show_run(kept, output)
+        show_run(kept, output, recordings)
+
+
+def _recordings(store: Store, run: str, given: tuple[str, ...]) -> Recordings:
+    """Those that were given, else those that the run was graded from if they are as they were."""
+    from steelyard import app
+
+    stored = store.load(run)
+    found, why = app.recordings(given) if given else app.kept_recordings(stored)
+    return Recordings(traces=found, without=why, date=stored.created_at)
 
 
 @click.command()

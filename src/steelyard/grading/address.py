@@ -11,17 +11,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 
 from steelyard.model.evidence import agent_calls, answer, results_of
 from steelyard.model.standard import Criterion, Task
-from steelyard.model.trace import EndState, Step, Trace
+from steelyard.model.trace import EndState, Part, Result, Step, Trace
 from steelyard.model.version import VERSION
 from steelyard.ports.grader import Grader, GraderInput
 
 _BUILTIN = (bytes, Decimal)
+_LONG = 1 << 20
+"""Characters from which on a text is hashed piece by piece, so that it is not copied whole."""
 
 
 def spelt(value: Any) -> bytes:
@@ -34,12 +37,64 @@ def spelt(value: Any) -> bytes:
     return repr(plain).encode("utf-8", "backslashreplace")
 
 
+_TEXTS = msgspec.msgpack.Encoder(order="deterministic").encode
+_NUMBERS = msgspec.msgpack.Encoder(order="deterministic", decimal_format="number").encode
+
+
+def _digest(value: Any) -> bytes:
+    """SHA-256 of a text that tells values apart as `spelt` does. Raises as that.
+
+    MessagePack is many times as fast, and keeps types apart except that it writes a decimal as text (or as a number):
+    where the two ways of writing decimals agree, there is none. It refuses halves of characters and huge integers.
+    """
+    try:
+        packed = _TEXTS(value)
+        if len(packed) > _LONG:  # not both ways at once
+            found, packed = hashlib.sha256(packed).digest(), b""
+            if found == hashlib.sha256(_NUMBERS(value)).digest():
+                return found
+        elif packed == _NUMBERS(value):
+            return hashlib.sha256(packed).digest()
+    except (TypeError, ValueError, OverflowError):
+        pass
+    return hashlib.sha256(b"spelt" + spelt(value)).digest()
+
+
+def _text(text: str | None) -> Any:
+    """A text, or what stands for a long one: its hash, as bytes, which no trace holds."""
+    if text is None or len(text) <= _LONG:
+        return text
+    digest = hashlib.sha256()
+    for start in range(0, len(text), _LONG):
+        digest.update(text[start : start + _LONG].encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
 def _shown(value: Any) -> Any:
     return [type(value).__name__, repr(value)]
 
 
 StateHash = Callable[[EndState], str]
 """Content hash of an end state; reading files and databases is not for this room."""
+
+
+class Asked(NamedTuple):
+    """What a key holds of a check whatever the trial: the aspects that it reads, and a hash of all that it is told."""
+
+    aspects: tuple[tuple[str, bytes], ...]
+    head: bytes
+
+
+def asked_of(grader: Grader, criterion: Criterion) -> Asked:
+    """The part of the key that is the same for every trial of the criterion. Raises as `spelt`."""
+    spec = criterion.check
+    head = (VERSION, grader.kind, grader.version, spec, criterion.rule, criterion.view)
+    return Asked(_in_order(grader.reads(spec)), _digest(head))
+
+
+@lru_cache(maxsize=256)
+def _in_order(aspects: frozenset[str]) -> tuple[tuple[str, bytes], ...]:
+    return tuple((aspect, aspect.encode("utf-8", "replace") + b"\0") for aspect in sorted(aspects))
 
 
 class Addressing:
@@ -53,27 +108,17 @@ class Addressing:
 
     def key(self, grader: Grader, criterion: Criterion, given: GraderInput) -> bytes:
         """32 bytes. `given.trace` may be narrowed by the criterion's view; aspects are then read from that."""
-        spec = criterion.check
+        return self.key_of(asked_of(grader, criterion), given)
+
+    def key_of(self, asked: Asked, given: GraderInput) -> bytes:
+        """`key`, with the criterion's part of it at hand."""
         narrowed = given.trace is not self.trace
-        digest = hashlib.sha256()
-        head = (
-            VERSION,
-            grader.kind,
-            grader.version,
-            spec,
-            criterion.rule,
-            criterion.view,
-            given.trace.fidelity,  # as narrowed: a view that hides calls makes the record incomplete
-        )
-        digest.update(hashlib.sha256(spelt(head)).digest())
-        for aspect in sorted(grader.reads(spec)):
-            content = (
-                self._content(aspect, given)
-                if narrowed or aspect == "extracted"
-                else self._cached(aspect, given)
-            )
-            digest.update(aspect.encode("utf-8", "replace") + b"\0" + content)
-        return digest.digest()
+        # The record's trust as narrowed: a view that hides calls makes it incomplete.
+        parts = [asked.head, bytes(msgspec.structs.astuple(given.trace.fidelity))]
+        for aspect, name in asked.aspects:
+            anew = narrowed or aspect == "extracted"
+            parts += (name, self._content(aspect, given) if anew else self._cached(aspect, given))
+        return hashlib.sha256(b"".join(parts)).digest()
 
     def _cached(self, aspect: str, given: GraderInput) -> bytes:
         if aspect not in self._aspects:
@@ -95,7 +140,7 @@ class Addressing:
                 if scheme == "fact"
                 else _READERS[scheme](given.trace, name if colon else None)
             )
-        return hashlib.sha256(spelt(value)).digest()
+        return _digest(value)
 
 
 def _part(state: EndState, name: str) -> EndState:
@@ -112,12 +157,12 @@ def _part(state: EndState, name: str) -> EndState:
 
 def _answer(trace: Trace, name: str | None) -> Any:
     step = answer(trace)
-    return None if step is None else (step.id, step.text)
+    return None if step is None else (step.id, _text(step.text))
 
 
 def _said(trace: Trace, name: str | None) -> Any:
     return [
-        (step.id, step.text)
+        (step.id, _text(step.text))
         for step in trace.steps
         if step.kind == "assistant" and step.visibility.kind == "released"
     ]
@@ -151,7 +196,7 @@ def _results(trace: Trace, name: str | None) -> Any:
             paired[step.id].id for step in calls if step.id in paired and step.call and step.call.name == name
         }
     return [
-        (step.id, step.alias, step.visibility.kind, step.result, step.text)
+        (step.id, step.alias, step.visibility.kind, _brief(step.result), _text(step.text))
         for step in trace.steps
         if step.result is not None and (wanted is None or step.id in wanted)
     ]
@@ -161,10 +206,19 @@ def _steps(trace: Trace, name: str | None) -> Any:
     return [_plain(step) for step in trace.steps], [(agent.id, agent.instructions) for agent in trace.agents]
 
 
+def _brief(record: Part | Result | None) -> Any:
+    """The record, or its fields with what stands for a long text."""
+    found = record.value if isinstance(record, Result) else record and record.text
+    if record is None or not isinstance(found, str) or len(found) <= _LONG:
+        return record
+    fields = msgspec.structs.asdict(record)
+    return {name: _text(value) if value is found else value for name, value in fields.items()}
+
+
 def _plain(step: Step) -> Any:
     return (
-        step.id, step.turn, step.kind, step.role, step.agent_id, step.alias, step.parts, step.call, step.result,
-        step.speech, step.visibility, step.error,
+        step.id, step.turn, step.kind, step.role, step.agent_id, step.alias, tuple(map(_brief, step.parts)), step.call,
+        _brief(step.result), step.speech, step.visibility, step.error,
     )  # fmt: skip
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from steelyard.errors import GraderError, InputError, StoreError
 from steelyard.grading.address import Addressing, StateHash
-from steelyard.grading.deadline import call_within
+from steelyard.grading.ahead import windows
+from steelyard.grading.deadline import Limits
 from steelyard.grading.findings import (
     errored,
     extracted_values,
@@ -23,15 +22,17 @@ from steelyard.grading.findings import (
 )
 from steelyard.grading.matching import Matcher
 from steelyard.grading.measure import measurements
-from steelyard.grading.recorded import MOST_NAMED, RecordedRows, lost_notices
+from steelyard.grading.notes import Told, Unmatched, exact_tools, strange_tools
+from steelyard.grading.recorded import RecordedRows, lost_notices
+from steelyard.grading.routes import GraderFor, Route, Routes
 from steelyard.grading.rows import Row
-from steelyard.model.checks import CallsCheck, Check, LaterCheck, RecordedCheck, RuleCheck
+from steelyard.model.checks import CallsCheck, RecordedCheck, RuleCheck
 from steelyard.model.evidence import agent_calls, resolve
 from steelyard.model.standard import Criterion, Suite, Task
 from steelyard.model.table import ScoreNotice
 from steelyard.model.trace import FAULTS, EndState, Quarantined, Trace
 from steelyard.model.verdict import Graded, GraderRef, TrialRow, Verdict
-from steelyard.ports.grader import Grader, GraderInput
+from steelyard.ports.grader import GraderInput
 from steelyard.ports.store import Payload, payload_of
 
 UNNUMBERED = -1
@@ -39,7 +40,7 @@ UNNUMBERED = -1
 CHECK_SECONDS = 10.0
 """Time limit of one check on one trial."""
 
-GraderFor = Callable[[Check | LaterCheck], Grader]
+_ABOUT_CALLS = (RuleCheck, CallsCheck)
 Attach = Callable[[Trace, str, int], Trace]
 """The trace of a task's trial with the states that stand beside it."""
 
@@ -47,7 +48,9 @@ Attach = Callable[[Trace, str, int], Trace]
 class Findings(Protocol):
     """Findings that may be used again, by the key of exactly what decided them."""
 
-    def find(self, key: bytes) -> Payload | None: ...
+    def find_many(self, keys: Sequence[bytes]) -> Mapping[bytes, Payload]:
+        """Those that are known."""
+        ...
 
 
 class GradedTrial(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +66,30 @@ class _Answered(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     key: bytes | None = None
     payload: Payload | None = None
+
+
+class _Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A check that is still to be made, unless its key is known."""
+
+    route: Route
+    given: GraderInput
+    key: bytes | None
+
+
+class _Read(NamedTuple):
+    """A trace with its task, and the number of the trial (null: not known yet)."""
+
+    task: Task
+    trial: int | None
+    trace: Trace
+
+
+class _Prepared(NamedTuple):
+    """A trial as far as it stands before anything is looked up or checked."""
+
+    read: _Read
+    row: TrialRow
+    parts: Sequence[_Answered | _Check]
 
 
 def _no_state(state: EndState) -> str:
@@ -90,9 +117,8 @@ class Engine:
         state_hash: StateHash = _no_state,
     ) -> None:
         self.suite = suite
-        self.grader_for = grader_for
         self.recorded = recorded
-        self.seconds = seconds
+        self.routes = Routes(grader_for, seconds=seconds, keyed=cache is not None)
         self.left_out = frozenset(task.id for task in left_out)
         self.cache = cache
         self.attach = attach
@@ -101,13 +127,18 @@ class Engine:
         self.lost: list[Quarantined] = []
         self.graded_traces = 0
         self.reused = 0
-        self.unmatched: Counter[str] = Counter()
-        self.first_seen: dict[str, str] = {}
+        self.unread = Unmatched()
         self.renumbered: list[str] = []
-        self.told: dict[str, list[str]] = {}
+        self.told = Told()
         self.said: list[ScoreNotice] = []
         """Notices of the caller, about what was given beside the traces."""
+        self.ruled = exact_tools(suite)
         self.called: set[str] = set()
+
+    @property
+    def unmatched(self) -> Mapping[str, int]:
+        """How many traces named each task that is not there (empty: named none)."""
+        return self.unread.times
 
     def grade(self, traces: Iterable[Trace | Quarantined]) -> Iterator[Row]:
         """Rows in the order of the traces: a trial row, then the verdict of each of its criteria."""
@@ -117,68 +148,131 @@ class Engine:
 
     def grade_trials(self, traces: Iterable[Trace | Quarantined]) -> Iterator[GradedTrial]:
         """Trials in the order of the traces, each with the verdict of every criterion of its task."""
-        waiting: list[tuple[Task, Trace, GradedTrial]] = []
+        waiting: list[tuple[Task, str, GradedTrial]] = []
+        with Limits() as limits:
+            for window in self._windows(traces):
+                prepared = [self._prepare(read) for read in window]
+                known = self._known(prepared)
+                for trial in prepared:
+                    graded = self._graded(trial, known, limits)
+                    task, number, trace = trial.read
+                    if number is None:
+                        waiting.append((task, f"{_where(trace)} states {task.id}#{trace.trial}", graded))
+                    else:
+                        yield graded
+        for task, stated, graded in waiting:
+            number = self.matcher.free(task)
+            self.renumbered.append(f"{stated}, which is taken, and counts as {task.id}#{number}")
+            yield _numbered(graded, number)
+
+    def _windows(self, traces: Iterable[Trace | Quarantined]) -> Iterator[Sequence[_Read]]:
+        if self.cache is None:
+            return ([read] for read in self._read(traces))
+        return windows(self._read(traces), size=lambda read: len(read.trace.steps))
+
+    def _read(self, traces: Iterable[Trace | Quarantined]) -> Iterator[_Read]:
         for trace in traces:
             if isinstance(trace, Quarantined):
                 self.lost.append(trace)
                 continue
             task = self.matcher.task_of(trace)
             if task is None:
-                self._unmatched(trace)
+                self.unread.add(trace.task_id if trace.task_id is not None else "", _where(trace))
             elif task.id not in self.left_out:
-                trial = self.matcher.trial_of(task, trace)
-                if trial is None:
-                    waiting.append((task, trace, self._grade_trace(task, UNNUMBERED, trace)))
-                else:
-                    yield self._grade_trace(task, trial, trace)
-        for task, trace, graded in waiting:
-            number = self.matcher.free(task)
-            stated = f"{_where(trace)} states {task.id}#{trace.trial}, which is taken"
-            self.renumbered.append(f"{stated}, and counts as {task.id}#{number}")
-            yield _numbered(graded, number)
+                yield _Read(task, self.matcher.trial_of(task, trace), trace)
 
-    def _unmatched(self, trace: Trace) -> None:
-        name = trace.task_id if trace.task_id is not None else ""
-        self.unmatched[name] += 1
-        self.first_seen.setdefault(name, _where(trace))
-
-    def _grade_trace(self, task: Task, trial: int, trace: Trace) -> GradedTrial:
+    def _prepare(self, read: _Read) -> _Prepared:
+        task, number, trace = read
         self.graded_traces += 1
-        if self.attach and trial != UNNUMBERED:
+        trial = UNNUMBERED if number is None else number
+        if self.attach and number is not None:
             trace = self.attach(trace, task.id, trial)
         for notice in trace.notices:
             self._tell(notice.code, task, trial, notice.detail)
-        self.called.update(step.call.name for step in agent_calls(trace, by="any") if step.call)
+        if self.ruled:
+            self.called.update(step.call.name for step in agent_calls(trace, by="any") if step.call)
         ended_by = trace.outcome.ended_by
         row = TrialRow(
             task=task.id, trial=trial, ended_by=ended_by, measurements=measurements(trace), trace=trace.id
         )
-        if ended_by in FAULTS:
-            return GradedTrial(row=row)
-        addressing = Addressing(task, trace, self.state_hash)
-        answered = [self._answer(task, trial, criterion, addressing) for criterion in task.criteria]
-        self._tell_empty_passes(task, trial, trace, [entry.verdict for entry in answered])
+        parts: list[_Answered | _Check] = []
+        if ended_by not in FAULTS:
+            addressing = Addressing(task, trace, self.state_hash)
+            parts = [self._asked(task, trial, criterion, addressing) for criterion in task.criteria]
+        return _Prepared(_Read(task, number, trace), row, parts)
+
+    def _known(self, prepared: Sequence[_Prepared]) -> dict[bytes, Payload]:
+        """What earlier runs found. What this one finds meanwhile is added to it."""
+        if self.cache is None:
+            return {}
+        keys = {
+            part.key: None
+            for trial in prepared
+            for part in trial.parts
+            if isinstance(part, _Check) and part.key is not None
+        }
+        return dict(self.cache.find_many(list(keys))) if keys else {}
+
+    def _graded(self, trial: _Prepared, known: dict[bytes, Payload], limits: Limits) -> GradedTrial:
+        task, _, trace = trial.read
+        if not trial.parts:
+            return GradedTrial(row=trial.row)
+        number = trial.row.trial
+        answered = [
+            part if isinstance(part, _Answered) else self._checked(part, number, known, limits, trace)
+            for part in trial.parts
+        ]
+        verdicts = tuple([entry.verdict for entry in answered])
+        self._tell_empty_passes(task, number, trace, verdicts)
         return GradedTrial(
-            row=row,
-            verdicts=tuple(entry.verdict for entry in answered),
-            keys=tuple(entry.key for entry in answered),
-            payloads=tuple(entry.payload for entry in answered),
+            row=trial.row,
+            verdicts=verdicts,
+            keys=tuple([entry.key for entry in answered]),
+            payloads=tuple([entry.payload for entry in answered]),
         )
 
-    def _answer(self, task: Task, trial: int, criterion: Criterion, addressing: Addressing) -> _Answered:
+    def _asked(
+        self, task: Task, trial: int, criterion: Criterion, addressing: Addressing
+    ) -> _Answered | _Check:
+        """A verdict that was given elsewhere, or what has to be checked."""
         try:
             if _is_recorded(criterion):
                 return _Answered(verdict=self._recorded(task, trial, criterion, addressing.trace))
-            return self._checked(task, trial, criterion, addressing)
-        except GraderError as error:
-            return _Answered(verdict=errored(task, trial, criterion, error.code, str(error)))
-        except StoreError:  # not this criterion's fault
-            raise
-        except InputError as error:
-            return _Answered(verdict=errored(task, trial, criterion, "unreadable_rows", str(error)))
+            extracted: Mapping[str, Any] = {}
+            if criterion.judge and criterion.judge.extract:
+                source = self._recorded(task, trial, criterion, addressing.trace)
+                if not isinstance(source, Graded):
+                    # Nobody read a value out; that does not say that there is none.
+                    return _Answered(verdict=source)
+                extracted = extracted_values(source, criterion.judge.extract)
+            route = self.routes(criterion)
+            shown = narrow(addressing.trace, criterion)
+            given = GraderInput(task=task, criterion=criterion, trace=shown, extracted=extracted)
+            return _Check(route=route, given=given, key=_key(addressing, route, given))
         except (Exception, SystemExit) as error:  # noqa: BLE001 the edge: an error of this criterion alone
-            reason = f"{type(error).__name__}: {said(error)}"
-            return _Answered(verdict=errored(task, trial, criterion, "check_raised", reason))
+            return _Answered(verdict=_failed(error, task, trial, criterion))
+
+    def _checked(
+        self, check: _Check, trial: int, known: dict[bytes, Payload], limits: Limits, trace: Trace
+    ) -> _Answered:
+        route, given, key = check.route, check.given, check.key
+        task, criterion = given.task, given.criterion
+        try:
+            payload = known.get(key) if key is not None else None
+            if payload is not None and _stands(payload, trace, task):
+                self.reused += 1
+                finding = payload.finding
+            else:
+                finding = limits.call(route.seconds, lambda: route.grader.grade(criterion.check, given))
+                if not is_finding(finding):
+                    raise nonsense(finding)
+                payload = None
+                if key is not None:
+                    payload = known[key] = payload_of(finding, graders=(route.ref,))
+            verdict = to_verdict(task, trial, criterion, finding, route.ref)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 the edge: an error of this criterion alone
+            return _Answered(verdict=_failed(error, task, trial, criterion))
+        return _Answered(verdict=verdict, key=key, payload=payload)
 
     def _recorded(self, task: Task, trial: int, criterion: Criterion, trace: Trace) -> Verdict:
         file = criterion.check.file if isinstance(criterion.check, RecordedCheck) else None
@@ -196,62 +290,18 @@ class Engine:
             return row
         return msgspec.structs.replace(row, graders=(GraderRef(kind="recorded"),))
 
-    def _checked(self, task: Task, trial: int, criterion: Criterion, addressing: Addressing) -> _Answered:
-        assert criterion.check is not None  # a criterion without check or judge does not load
-        extracted: Mapping[str, Any] = {}
-        if criterion.judge and criterion.judge.extract:
-            source = self._recorded(task, trial, criterion, addressing.trace)
-            if not isinstance(
-                source, Graded
-            ):  # nobody read a value out; that does not say that there is none
-                return _Answered(verdict=source)
-            extracted = extracted_values(source, criterion.judge.extract)
-        grader = self.grader_for(criterion.check)
-        shown = narrow(addressing.trace, criterion)
-        given = GraderInput(task=task, criterion=criterion, trace=shown, extracted=extracted)
-        ref = GraderRef(kind=f"check:{grader.kind}", version=grader.version)
-        key = self._key(addressing, grader, criterion, given)
-        payload = self._known(key, addressing.trace, task)
-        if payload is not None:
-            self.reused += 1
-            finding = payload.finding
-        else:
-            limit = max(self.seconds, getattr(grader, "seconds", None) or 0.0)
-            finding = call_within(limit, lambda: grader.grade(criterion.check, given))
-            if not is_finding(finding):
-                raise nonsense(finding)
-            payload = None if key is None else payload_of(finding, graders=(ref,))
-        return _Answered(verdict=to_verdict(task, trial, criterion, finding, ref), key=key, payload=payload)
-
-    def _key(
-        self, addressing: Addressing, grader: Grader, criterion: Criterion, given: GraderInput
-    ) -> bytes | None:
-        """None where nothing is kept, and for what cannot be addressed: that is graded anew, store or not."""
-        if self.cache is None:
-            return None
-        try:
-            return addressing.key(grader, criterion, given)
-        except Exception:  # noqa: BLE001 an unreadable state, absurd depth: the check itself says what is wrong
-            return None
-
-    def _known(self, key: bytes | None, trace: Trace, task: Task) -> Payload | None:
-        """What an earlier run found. Not where it cites anything that this trial does not hold."""
-        payload = None if self.cache is None or key is None else self.cache.find(key)
-        if payload is None or any(resolve(ref, trace, task) is None for ref in payload.evidence_refs):
-            return None
-        return payload
-
     def _tell(self, code: str, task: Task, trial: int, detail: str) -> None:
         which = task.id if trial == UNNUMBERED else f"{task.id}#{trial}"
-        self.told.setdefault(code, []).append(f"{which}: {detail}")
+        self.told.add(code, f"{which}: {detail}")
 
     def _tell_empty_passes(self, task: Task, trial: int, trace: Trace, verdicts: Sequence[Verdict]) -> None:
         """A rule or call check that passes a complete record with no call at all is a pass worth a second look."""
-        if not trace.fidelity.has_tool_calls or agent_calls(trace, by="any"):
-            return
         for criterion, verdict in zip(task.criteria, verdicts, strict=True):
-            about_calls = isinstance(criterion.check, RuleCheck | CallsCheck)
-            if about_calls and isinstance(verdict, Graded) and verdict.score >= criterion.pass_mark > 0:
+            if not isinstance(criterion.check, _ABOUT_CALLS) or not isinstance(verdict, Graded):
+                continue
+            if not trace.fidelity.has_tool_calls or agent_calls(trace, by="any"):
+                return
+            if verdict.score >= criterion.pass_mark > 0:
                 self._tell("zero_calls", task, trial, f"{criterion.id} passes a record with 0 calls")
 
     def notices(self) -> tuple[ScoreNotice, ...]:
@@ -259,46 +309,43 @@ class Engine:
         found = [
             *self.said,
             *lost_notices(self.lost, "records"),
-            *self._unmatched_notices(),
-            *self._strange_tools(),
+            *self.unread.notices(task.id for task in self.suite.tasks),
+            *strange_tools(self.ruled, self.called),
         ]
         if self.renumbered:
             more = f" (and {len(self.renumbered) - 1} more)" if len(self.renumbered) > 1 else ""
             detail = f"{self.renumbered[0]}; a recording that was given twice counts twice{more}"
             found.append(ScoreNotice(code="renumbered_trials", detail=detail))
-        for code, details in sorted(self.told.items()):
-            more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
-            found.append(ScoreNotice(code=code, detail=details[0] + more))
-        return (*found, *self.recorded.notices())
+        return (*found, *self.told.notices(), *self.recorded.notices())
 
-    def _strange_tools(self) -> Iterator[ScoreNotice]:
-        """A rule on a tool that nobody calls, named almost like one that is called, may be a slip of the pen."""
-        rules = ((task, criterion) for task in self.suite.tasks for criterion in task.criteria)
-        told: set[str] = set()
-        for task, criterion in rules:
-            if not isinstance(criterion.check, RuleCheck) or criterion.check.rule.glob:
-                continue
-            for tool in criterion.check.rule.tool:
-                close = get_close_matches(tool, self.called - {tool}, n=1, cutoff=0.8)
-                if tool not in self.called and tool not in told and close:
-                    told.add(tool)
-                    which = f"{task.id}/{criterion.id} is about the tool {tool!r}, which no recording calls"
-                    yield ScoreNotice(code="unknown_tool", detail=f"{which}; did you mean {close[0]!r}?")
 
-    def _unmatched_notices(self) -> Iterator[ScoreNotice]:
-        ids = [task.id for task in self.suite.tasks]
-        for name, count in sorted(self.unmatched.items())[:MOST_NAMED]:
-            several = f"{count} traces" if count > 1 else "1 trace"
-            close = get_close_matches(name, ids, n=1) if name else []
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            whose = f"name the task {name!r}, which" if name else "name no task, and their first user message"
-            detail = (
-                f"{several} (first: {self.first_seen[name]}) {whose} is not in the standard; not graded{hint}"
-            )
-            yield ScoreNotice(code="unmatched_trace", detail=detail)
-        if len(self.unmatched) > MOST_NAMED:
-            detail = f"and {len(self.unmatched) - MOST_NAMED} more task ids"
-            yield ScoreNotice(code="unmatched_trace", detail=detail)
+def _failed(error: BaseException, task: Task, trial: int, criterion: Criterion) -> Verdict:
+    """The error of the criterion. A store that cannot be read is not its fault: that is raised again."""
+    match error:
+        case StoreError():
+            raise error
+        case GraderError():
+            return errored(task, trial, criterion, error.code, str(error))
+        case InputError():
+            return errored(task, trial, criterion, "unreadable_rows", str(error))
+        case _:
+            reason = f"{type(error).__name__}: {said(error)}"
+            return errored(task, trial, criterion, "check_raised", reason)
+
+
+def _key(addressing: Addressing, route: Route, given: GraderInput) -> bytes | None:
+    """None where nothing is kept, and for what cannot be addressed: that is graded anew, store or not."""
+    if route.asked is None:
+        return None
+    try:
+        return addressing.key_of(route.asked, given)
+    except Exception:  # noqa: BLE001 an unreadable state, absurd depth: the check itself says what is wrong
+        return None
+
+
+def _stands(payload: Payload, trace: Trace, task: Task) -> bool:
+    """Whether the trial holds everything that the payload cites."""
+    return all(resolve(ref, trace, task) is not None for ref in payload.evidence_refs)
 
 
 def _where(trace: Trace) -> str:

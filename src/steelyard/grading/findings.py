@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fnmatch import fnmatchcase
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 import msgspec
@@ -85,19 +87,37 @@ def _fits(value: Any, kind: str) -> bool:
 
 def to_verdict(task: Task, trial: int, criterion: Criterion, finding: Finding, ref: GraderRef) -> Verdict:
     """The finding as a verdict under the criterion's pass mark."""
-    common: dict[str, Any] = {
-        "task": task.id, "trial": trial, "criterion": criterion.id, "reason": clean(finding.reason),
-        "evidence_refs": tuple(clean(finding.evidence)), "graders": (ref,),
-    }  # fmt: skip
+    reason = finding.reason if finding.reason.isascii() else clean(finding.reason)
+    evidence = finding.evidence
+    if not all(map(str.isascii, evidence)):
+        evidence = tuple(clean(evidence))
     if isinstance(finding, Undecided):
-        return Unknown(**common)
-    mark = Fraction(criterion.pass_mark)
-    failed = finding.value < mark
-    score = float(finding.value)
-    if failed and score >= float(mark):  # just below the mark, and nearer to it than to the next number below
-        score = math.nextafter(float(mark), 0.0)
-    tag = (finding.failure_tag or criterion.failure_tag) if failed else None
-    return Graded(**common, score=score, failure_tag=tag)
+        return Unknown(
+            task=task.id, trial=trial, criterion=criterion.id, reason=reason, evidence_refs=evidence,
+            graders=(ref,),
+        )  # fmt: skip
+    score, failed = under_mark(finding.value, criterion.pass_mark)
+    return Graded(
+        task=task.id, trial=trial, criterion=criterion.id, reason=reason, evidence_refs=evidence,
+        failure_tag=(finding.failure_tag or criterion.failure_tag) if failed else None, graders=(ref,),
+        score=score,
+    )  # fmt: skip
+
+
+def under_mark(value: Fraction, pass_mark: Decimal) -> tuple[float, bool]:
+    """The value as a float on its own side of the mark, and whether it fails."""
+    above, below = value.numerator, value.denominator
+    mark, most = _ratio(pass_mark)
+    failed = above * mark[1] < mark[0] * below
+    score = above / below
+    if failed and score >= most:  # just below the mark, and nearer to it than to the next number below
+        score = math.nextafter(most, 0.0)
+    return score, failed
+
+
+@lru_cache(maxsize=256)
+def _ratio(pass_mark: Decimal) -> tuple[tuple[int, int], float]:
+    return pass_mark.as_integer_ratio(), float(pass_mark)
 
 
 def nonsense(finding: object) -> GraderError:
@@ -111,7 +131,8 @@ def is_finding(finding: object) -> TypeGuard[Finding]:
         return _is_worded(finding.reason, finding.evidence)
     if not isinstance(finding, Score) or not isinstance(finding.failure_tag, str | None):
         return False
-    decided = isinstance(finding.value, Fraction) and 0 <= finding.value <= 1
+    value = finding.value
+    decided = isinstance(value, Fraction) and 0 <= value.numerator <= value.denominator
     return decided and _is_worded(finding.reason, finding.evidence)
 
 

@@ -18,12 +18,18 @@ class Matcher:
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self.by_id: Mapping[str, Task] = {task.id: task for task in tasks}
-        prompts: dict[str, list[Task]] = {}
+        self.by_prompt: dict[str, Task] = {}
+        shared = {""}
         for task in self.by_id.values():
-            prompts.setdefault(task.prompt.strip(), []).append(task)
-        self.by_prompt = {prompt: tasks[0] for prompt, tasks in prompts.items() if prompt and len(tasks) == 1}
-        self.taken: dict[str, set[int]] = {}
+            prompt = task.prompt.strip()
+            if self.by_prompt.setdefault(prompt, task) is not task:
+                shared.add(prompt)
+        for prompt in shared:
+            self.by_prompt.pop(prompt, None)
+        self.stated: dict[str, set[int]] = {}
+        """Numbers that traces state, as far as counting has not passed them."""
         self.next_free: dict[str, int] = {}
+        """Every number from 1 up to this one is taken."""
 
     def task_of(self, trace: Trace) -> Task | None:
         """The task, or None when neither id nor first user message fits one. An id that fits none is not guessed at."""
@@ -34,20 +40,20 @@ class Matcher:
 
     def trial_of(self, task: Task, trace: Trace) -> int | None:
         """The trial number, or None when the trace states one that is taken: ask `free` when all traces are read."""
-        taken = self.taken.setdefault(task.id, set())
-        if trace.trial is None:
+        number = trace.trial
+        if number is None:
             return self.free(task)
-        if trace.trial in taken:
+        stated = self.stated.setdefault(task.id, set())
+        if number in stated or 1 <= number < self.next_free.get(task.id, 1):
             return None
-        taken.add(trace.trial)
-        return trace.trial
+        stated.add(number)
+        return number
 
     def free(self, task: Task) -> int:
         """Take the smallest free number from 1. It never falls, since no number is given back."""
-        taken = self.taken.setdefault(task.id, set())
         number = self.next_free.get(task.id, 1)
-        while number in taken:
+        stated = self.stated.get(task.id)
+        while stated and number in stated:
             number += 1
-        self.next_free[task.id] = number
-        taken.add(number)
+        self.next_free[task.id] = number + 1
         return number

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from steelyard.model.evidence import agent_calls, results_of
-from steelyard.model.trace import Trace
+from steelyard.model.trace import Step, Trace
 
 
 def measurements(trace: Trace) -> dict[str, float]:
@@ -16,30 +18,37 @@ def measurements(trace: Trace) -> dict[str, float]:
         calls = agent_calls(trace)
         found["tool_calls"] = float(len(calls))
         if trace.fidelity.has_tool_results:
-            found["recoveries"] = float(_recoveries(trace))
+            found["recoveries"] = float(_recoveries(trace, calls)) if calls else 0.0
     spoken = {
         step.turn
         for step in trace.steps
         if step.role == "assistant" and step.kind in ("assistant", "tool_call")
     }
     found["turns"] = float(len(spoken))
-    found.update(trace.measurements)
+    if trace.measurements:
+        found.update(trace.measurements)
     return found
 
 
-def _recoveries(trace: Trace) -> int:
+def _recoveries(trace: Trace, calls: Sequence[Step]) -> int:
     """Calls issued side by side in one message are no recoveries of each other: the error came after all of them."""
     results = results_of(trace)
     failed: dict[str, tuple[int, object]] = {}
     count = 0
-    for step in agent_calls(trace):
+    for step in calls:
         call = step.call
         if call is None:
+            continue
+        answer = results.get(step.id)
+        wrong = answer is not None and answer.result is not None and answer.result.outcome in _WRONG
+        if not wrong and not failed:
             continue
         asked = (call.args, call.args_raw if call.args_error else None)
         if call.name in failed and failed[call.name][0] < step.seq:
             count += failed.pop(call.name)[1] != asked
-        answer = results.get(step.id)
-        if answer is not None and answer.result is not None and answer.result.outcome in ("error", "timeout"):
+        if wrong and answer is not None:
             failed[call.name] = (answer.seq, asked)
     return count
+
+
+_WRONG = ("error", "timeout")

@@ -8,18 +8,17 @@ from typing import Any, Literal
 import msgspec
 
 from steelyard.importers import decoding
+from steelyard.importers.long_records import TooLarge, blocks_of, decode_blocks
 from steelyard.importers.notices import Tallies
 from steelyard.importers.pairing import Pairing
 from steelyard.importers.times import TimeReader
+from steelyard.importers.traits import fidelity_of, traits_of
 from steelyard.importers.uids import content_of, content_uid
 from steelyard.model.trace import (
+    MOST_DECODED,
     RELEASED,
     Agent,
     Call,
-    Clock,
-    EndState,
-    ExternalScore,
-    Fidelity,
     Outcome,
     Part,
     RawRef,
@@ -36,7 +35,6 @@ from steelyard.model.trace import (
 from steelyard.ports.importer import Record
 
 NO_OUTCOME = Outcome()
-NO_CLOCK: Clock = "none"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -101,36 +99,39 @@ class StepBuilder:
         """Adds a step and returns its id. `content` is what its uid stands for."""
         position = len(self.steps)
         step_id = f"s{position + 1:04d}"
-        started_at, clock, alias = None, NO_CLOCK, None
-        if time is not None:
-            started_at, clock, problem = self._times.read(time)
-            if problem:
-                self.notice(*problem, step_id)
+        fields: dict[str, Any] = {}
+        # Most steps have few of these, and a record is made the faster the fewer it is given.
+        if parts:
+            fields["parts"] = parts
+        if call is not None:
+            fields["call"] = call
         if kind in ("tool_result", "retrieval"):
             self._aliases += 1
-            alias = f"e{self._aliases}"
-        self.steps.append(
-            Step(
-                id=step_id,
-                uid=content_uid(pointer, kind, content),
-                seq=position,
-                turn=turn,
-                kind=kind,
-                role=role,
-                parts=parts,
-                call=call,
-                result=result,
-                alias=alias,
-                agent_id=agent_id,
-                parent_step_id=None if result is None else result.call_step_id,
-                started_at=started_at,
-                clock=clock,
-                model=model,
-                usage=usage,
-                visibility=visibility,
-                raw=RawRef(pointer=self._pointer + pointer),
-            )
+            fields["alias"] = f"e{self._aliases}"
+        if result is not None:
+            fields["result"], fields["parent_step_id"] = result, result.call_step_id
+        if time is not None:
+            fields["started_at"], fields["clock"], problem = self._times.read(time)
+            if problem:
+                self.notice(*problem, step_id)
+        if model is not None:
+            fields["model"] = model
+        if usage is not None:
+            fields["usage"] = usage
+        if visibility is not RELEASED:
+            fields["visibility"] = visibility
+        step = Step(
+            id=step_id,
+            uid=content_uid(pointer, kind, content),
+            seq=position,
+            turn=turn,
+            kind=kind,
+            role=role,
+            agent_id=agent_id,
+            raw=RawRef(pointer=self._pointer + pointer),
+            **fields,
         )
+        self.steps.append(step)
         return step_id
 
     def thought(self, text: str, role: Role, **fields: Any) -> str:
@@ -232,11 +233,27 @@ class StepBuilder:
 
     def decoded(self, text: str) -> Any:
         """The value of the next step's result text: decoded where it is JSON, else the text itself."""
+        if len(text) > MOST_DECODED:
+            return self._decoded_long(text)
         value, odd = decoding.decode_result(text)
         if odd:
             told = "A tool result is JSON with repeated keys or odd values; it is kept as text."
             self.notice("odd_result", told, f"s{len(self.steps) + 1:04d}")
         return value
+
+    def _decoded_long(self, text: str) -> Any:
+        """Only the long texts in a long result may be of any length: of them no more is made than a copy."""
+        if not decoding.may_be_json(text):
+            return text
+        try:
+            value, oddities = decode_blocks(blocks_of(text), most=MOST_DECODED)
+        except (decoding.Refused, UnicodeEncodeError):
+            return text
+        except TooLarge:
+            told = "A tool result is too long to be decoded; it is kept as text."
+            self.notice("large_result", told, f"s{len(self.steps) + 1:04d}")
+            return text
+        return text if any(code != "nul_character" for code, _ in oddities) else value
 
     def unreadable(self, value: Any, why: str, *, turn: int, pointer: str) -> None:
         """Keeps something that the format does not define as a note, and marks the trace incomplete."""
@@ -268,18 +285,16 @@ class StepBuilder:
         agents: tuple[Agent, ...] = (Agent(id="agent"),),
         outcome: Outcome = NO_OUTCOME,
         usage: Usage | None = None,
-        measurements: Mapping[str, float] | None = None,
-        external_scores: tuple[ExternalScore, ...] = (),
-        state_before: EndState | None = None,
-        state_after: EndState | None = None,
-        task_id: str | None = None,
-        trial: int | None = None,
-        session_id: str | None = None,
         format_version: str | None = None,
+        **stated: Any,
     ) -> Trace:
-        """The trace. Calls that nothing answered are told in a notice, not answered by an invented step."""
+        """The trace. Calls that nothing answered are told in a notice, not answered by an invented step.
+
+        `stated`: further fields of `Trace`, as the record states them.
+        """
         self._mark_unanswered()
-        called = any(step.call is not None for step in self.steps)
+        traits = traits_of(self.steps)
+        called = traits.called
         if self._in_text is not None:
             what, told_of = self._in_text
             if called:
@@ -287,7 +302,6 @@ class StepBuilder:
             else:
                 self.unread(what, told_of)
         steps = tuple(self.steps)
-        final = next((s.id for s in reversed(steps) if s.kind == "assistant" and s.role == "assistant"), None)
         record = self.record
         line = None if record.line is None else f"line {record.line}"
         # Where calls stand in a shape that is not read and none was, the absence of calls says nothing.
@@ -303,27 +317,20 @@ class StepBuilder:
                 locator=line if line and not self._pointer else f"{line or ''}{self._pointer}",
             ),
             steps=steps,
-            task_id=task_id,
-            trial=trial,
-            session_id=session_id,
             agents=agents,
-            blobs=self.blobs,
-            usage=usage,
-            outcome=msgspec.structs.replace(outcome, final_step=final),
-            state_before=state_before,
-            state_after=state_after,
-            measurements=measurements or {},
-            external_scores=external_scores,
-            notices=self._notices.told(),
-            fidelity=Fidelity(
-                complete=self.complete,
-                has_tool_calls=self.holds_calls and not blind,
-                has_tool_results=self.holds_results and not blind,
-                has_times=any(step.started_at is not None for step in steps),
-                has_usage=usage is not None or any(step.usage is not None for step in steps),
-                has_system_prompt=any(step.kind == "system" for step in steps)
-                or any(a.instructions for a in agents),
+            outcome=msgspec.structs.replace(outcome, final_step=traits.final),
+            fidelity=fidelity_of(
+                self.complete,
+                self.holds_calls and not blind,
+                self.holds_results and not blind,
+                traits.timed,
+                traits.used or usage is not None,
+                traits.prompted or any(agent.instructions for agent in agents),
             ),
+            usage=usage,
+            blobs=self.blobs,
+            notices=self._notices.told(),
+            **stated,
         )
 
     def _arguments(self, arguments: Any, step: str, missing: bool) -> tuple[Any, str | None, str | None]:

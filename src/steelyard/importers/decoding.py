@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from steelyard.model.trace import MOST_DECODED
+
 MAX_DEPTH = 200
 """Nesting beyond this is refused: every later reader that walks a value would need that much stack."""
 
@@ -21,6 +23,7 @@ _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_NOT_MARKS = _NOT_BRACKETS.replace(b'"', b"")
 _ROUNDS = 24
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -45,17 +48,20 @@ def decode(raw: bytes) -> tuple[Any, Oddities]:
     """
     try:
         value = _decode(raw)
-        exact = not _may_repeat_keys(raw, value)
     except (msgspec.MsgspecError, UnicodeError):
-        exact, value = False, None
+        return _decode_oddly(raw)
     except RecursionError:
         raise Refused(_TOO_DEEP) from None
-    oddities: Oddities = ()
-    if not exact:
-        value, oddities = _decode_slowly(raw)
-    if _too_deep(raw, value):
+    marks = raw.translate(None, _NOT_MARKS)
+    brackets = marks.translate(None, b'"')
+    escapes = b"\\" in raw
+    quotes = len(marks) - len(brackets) + (raw.count(b"\\u0022") if escapes else 0)
+    # Every dropped entry takes at least the two quotation marks of its key with it.
+    if quotes != _encode(value).count(b'"'):
+        return _decode_oddly(raw)
+    if len(brackets) > 2 * MAX_DEPTH and _too_deep(brackets, value):
         raise Refused(_TOO_DEEP)
-    return value, oddities + _nul(raw) if b"\\" in raw else oddities
+    return value, _nul(raw) if escapes else ()
 
 
 def decode_arguments(text: str) -> tuple[Any, str | None, Oddities]:
@@ -78,13 +84,19 @@ def decode_arguments(text: str) -> tuple[Any, str | None, Oddities]:
 
 def decode_result(text: str) -> tuple[Any, bool]:
     """A tool's result text as JSON where it is JSON, else the text; and whether odd JSON was left as text."""
-    if text[:1] not in _JSON_START:
+    if text[:1] not in _JSON_START or len(text) > MOST_DECODED:
         return text, False
     try:
         value, oddities = decode(text.encode())
     except (Refused, UnicodeEncodeError):
         return text, False
     return (text, True) if oddities and oddities != _NUL_NOTICE else (value, False)
+
+
+def may_be_json(text: str) -> bool:
+    """Whether a text begins as an object or a list does and ends so: what else is JSON is seldom long."""
+    first, last = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
+    return (first, last) in (("{", "}"), ("[", "]"))
 
 
 def oddity(value: Any) -> str | None:
@@ -110,21 +122,21 @@ def plain(value: Any) -> Any:
 _NUL_NOTICE: Oddities = (("nul_character", "A text holds the NUL character; it is kept."),)
 
 
-def _may_repeat_keys(raw: bytes, value: Any) -> bool:
-    """Every dropped entry takes at least the two quotation marks of its key with it."""
-    written = raw.count(b'"') + (raw.count(b"\\u0022") if b"\\" in raw else 0)
-    return written != _encode(value).count(b'"')
+def _decode_oddly(raw: bytes) -> tuple[Any, Oddities]:
+    value, oddities = _decode_slowly(raw)
+    if _too_deep(raw.translate(None, _NOT_BRACKETS), value):
+        raise Refused(_TOO_DEEP)
+    return value, oddities + _nul(raw) if b"\\" in raw else oddities
 
 
-def _too_deep(raw: bytes, value: Any) -> bool:
+def _too_deep(brackets: bytes, value: Any) -> bool:
     """Brackets are first paired off from the inside, which is cheap and settles nearly every record.
 
     Brackets inside texts count there too. They mostly make a record look deeper, and then its value is looked at;
     contrived ones can hide depth, and whoever meets it gets a RecursionError, which quarantines the record.
     """
-    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+    if brackets.count(b"[") + brackets.count(b"{") <= MAX_DEPTH:
         return False
-    brackets = raw.translate(None, _NOT_BRACKETS)
     for _ in range(_ROUNDS):
         brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
         if not brackets:

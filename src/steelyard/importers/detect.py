@@ -110,7 +110,10 @@ def _element(
 
 
 def _importer_of(value: Any) -> Importer | None:
-    return next((importer for importer in IMPORTERS if importer.matches(value)), None)
+    for importer in IMPORTERS:
+        if importer.matches(value):
+            return importer
+    return None
 
 
 def _guarded(importer: Importer, record: Record) -> Iterator[Trace | Quarantined]:

@@ -11,9 +11,10 @@ from typing import Any, Literal
 import msgspec
 
 from steelyard.importers.building import StepBuilder
+from steelyard.importers.lookalikes import is_call_type, may_hold_call
 from steelyard.importers.uids import content_of
-from steelyard.importers.unread import answered, is_call_type, tell_batched, tell_unread
-from steelyard.model.trace import Call, Part, Role, StepKind, Usage
+from steelyard.importers.unread import answered, tell_batched, tell_unread
+from steelyard.model.trace import Part, Role, StepKind, Usage
 
 ROLES: frozenset[str] = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
@@ -31,6 +32,7 @@ _MEDIA_TYPES: Mapping[str, Literal["image", "audio", "file"]] = {
     "input_file": "file",
     "document": "file",
 }
+_TIMES = ("timestamp", "created_at", "time")
 _ADDRESS_KEYS = ("url", "image_url", "data", "file_data", "file_id")
 _NO_ACTION_TYPES = frozenset(
     {
@@ -44,6 +46,8 @@ _NO_ACTION_TYPES = frozenset(
         "video_url",
     }
 )
+_NONE: frozenset[str] = frozenset()
+_TYPE = frozenset({"type"})
 _CALL_FIELDS = frozenset({"tool_calls", "function_call"})
 _CALL_MARKS = frozenset({"id", "type", "index"})
 _RESULT_TYPES = frozenset({"tool", "function", "tool_result", "tool_message", "function_response"})
@@ -59,29 +63,53 @@ def add_messages(builder: StepBuilder, messages: Sequence[Any], pointer: str) ->
     """Adds every message of a conversation; `pointer` is the list's place within the trace's record."""
     for turn, message in enumerate(messages):
         at = f"{pointer}/{turn}"
-        if not is_message(message):
+        if _is_plain(message):
+            _plain_text(builder, message["role"], message["content"], turn, at)
+        elif not is_message(message):
             builder.unreadable(message, "A message is no object with a known role.", turn=turn, pointer=at)
         else:
             _message(builder, message, turn, at)
 
 
+def _is_plain(message: Any) -> bool:
+    """Whether it is a role and words that hold no call, as most messages are; all else is read with more care."""
+    if type(message) is not dict or len(message) != 2:
+        return False
+    role, text = message.get("role"), message.get("content")
+    if type(text) is not str:
+        return False
+    if role == "assistant":
+        return not may_hold_call(text)
+    return role == "system" or (role == "user" and text[:1] not in ("<", "O"))
+
+
+def _plain_text(builder: StepBuilder, role: Any, text: str, turn: int, at: str) -> None:
+    builder.add(
+        role,
+        role,
+        turn=turn,
+        pointer=at,
+        content=text,
+        parts=(Part(kind="text", text=text),),
+        agent_id=AGENT if role == "assistant" else None,
+    )
+
+
 def _message(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: str) -> None:
     first = len(builder.steps)
-    rest = message
-    told: tuple[Call, ...] = ()
-    if message["role"] == "assistant":
+    role = message["role"]
+    if role == "assistant":
         _assistant(builder, message, turn, at)
-        rest = {key: value for key, value in message.items() if key not in _CALL_FIELDS}
-    elif message["role"] in ("tool", "function"):
+        tell_unread(builder, message, first, calls_from=first, read=_CALL_FIELDS)
+    elif role in ("tool", "function"):
         _result(builder, message, turn, at)
-        told = answered(builder)
         own_type = message.get("type")
-        if isinstance(own_type, str) and own_type in _RESULT_TYPES:
-            rest = {key: value for key, value in message.items() if key != "type"}
+        read = _TYPE if isinstance(own_type, str) and own_type in _RESULT_TYPES else _NONE
+        tell_unread(builder, message, first, calls_from=first, read=read, told=lambda: answered(builder))
     else:
-        speaker: Literal["user", "system"] = "user" if message["role"] == "user" else "system"
+        speaker: Literal["user", "system"] = "user" if role == "user" else "system"
         _text(builder, speaker, speaker, message, turn, at)
-    tell_unread(builder, rest, first, calls_from=first, told=told)
+        tell_unread(builder, message, first, calls_from=first)
 
 
 def read_usage(value: Any) -> Usage | None:
@@ -105,9 +133,10 @@ def _count(value: Any, *names: str) -> int | None:
 
 
 def _time(message: Mapping[str, Any]) -> Any:
-    for name in ("timestamp", "created_at", "time"):
-        if message.get(name) is not None:
-            return message[name]
+    for name in _TIMES:
+        found = message.get(name)
+        if found is not None:
+            return found
     return None
 
 
@@ -181,7 +210,10 @@ def _calls_of(builder: StepBuilder, message: Mapping[str, Any], turn: int, at: s
 def _call(builder: StepBuilder, call: Any, turn: int, pointer: str, time: Any, model: str | None) -> None:
     key: str | None = None
     if isinstance(call, dict):
-        key = next((name for name in ("function", "custom") if isinstance(call.get(name), dict)), None)
+        if isinstance(call.get("function"), dict):
+            key = "function"
+        elif isinstance(call.get("custom"), dict):
+            key = "custom"
     body = call if key is None else call[key]
     if not isinstance(body, dict) or not isinstance(body.get("name"), str):
         builder.unreadable(call, "A tool call has no name.", turn=turn, pointer=pointer)
@@ -204,8 +236,8 @@ def _call(builder: StepBuilder, call: Any, turn: int, pointer: str, time: Any, m
     tell_batched(builder)
     outer = {} if key is None else call
     for place, read in ((outer, {key}), (body, {"name", argument_key})):
-        beside = {name: value for name, value in place.items() if name not in read | _CALL_MARKS}
-        if beside:
+        if not place.keys() <= read | _CALL_MARKS:
+            beside = {name: value for name, value in place.items() if name not in read | _CALL_MARKS}
             tell_unread(builder, beside, step, calls_from=step)
 
 

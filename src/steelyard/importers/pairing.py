@@ -17,6 +17,7 @@ class Pairing:
     def __init__(self) -> None:
         self.unanswered: dict[int, _Key] = {}
         self._waiting: dict[_Key, deque[int]] = {}
+        self._asked: dict[str, deque[int]] = {}
 
     def asked(self, position: int, caller: str, provider_id: str | None, name: str) -> bool:
         """Notes a call; whether its id was used before."""
@@ -27,6 +28,7 @@ class Pairing:
             queue = self._waiting[key] = deque()
         queue.append(position)
         self.unanswered[position] = key
+        self._asked.setdefault(caller, deque()).append(position)
         return repeated
 
     def answer(self, provider_id: str | None, name: str | None, caller: str) -> tuple[int | None, bool]:
@@ -41,7 +43,10 @@ class Pairing:
             return position, False
         if provider_id is not None or name:
             return None, False
-        oldest = next((p for p, (_, asker, _) in self.unanswered.items() if asker == caller), None)
-        if oldest is not None:
-            self._waiting[self.unanswered.pop(oldest)].remove(oldest)
-        return oldest, True
+        asked = self._asked.get(caller, deque())
+        while asked and asked[0] not in self.unanswered:
+            asked.popleft()
+        if not asked:
+            return None, True
+        self._waiting[self.unanswered.pop(asked[0])].remove(asked[0])
+        return asked.popleft(), True

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import io
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
+
+import msgspec
 
 from steelyard.errors import InputError, NothingEvaluatedError
 from steelyard.importers import decoding
+from steelyard.importers.long_records import BLOCK, decode_blocks
 from steelyard.model.trace import Quarantined
 from steelyard.ports.importer import Record
 
 LINE_SUFFIXES: frozenset[str] = frozenset({".jsonl", ".ndjson"})
 SUFFIXES: frozenset[str] = LINE_SUFFIXES | {".json"}
+LONG = 4 * 1024 * 1024
+"""Bytes of a line or document from which on it is decoded in blocks."""
+
 _BOM = b"\xef\xbb\xbf"
 
 PathLike = str | os.PathLike[str]
@@ -86,48 +94,118 @@ def read_records(file: str) -> Iterator[Record | Quarantined]:
         ) from error
 
 
-def _records(file: str, stream: BinaryIO) -> Iterator[Record | Quarantined]:
-    digest = _digest(stream) if stream.seekable() else None
-    if digest is not None:
+class _Source:
+    """The lines of a stream, without the blank ones. Of a long line only its beginning comes at once."""
+
+    def __init__(self, stream: BinaryIO, number: int = 0) -> None:
+        self.number = number
+        self.offset = 0
+        """Where the last line begins."""
+        self._stream = stream
+        self._seen = 0
+
+    def next_line(self) -> bytes:
+        """The next line that is not blank, or its first `LONG` bytes; empty at the end."""
+        while True:
+            self.number += 1
+            self.offset = self._seen
+            piece = self._more(LONG)
+            if self.number == 1:
+                piece = piece.removeprefix(_BOM) or self._more(LONG)
+            while piece.isspace() and not piece.endswith(b"\n"):
+                piece = self._more(LONG)
+            if not piece.isspace():
+                return piece
+
+    def rest(self, piece: bytes) -> Iterator[bytes]:
+        """What follows `piece` in its line, in blocks."""
+        while len(piece) >= BLOCK and not piece.endswith(b"\n"):
+            piece = self._more(BLOCK)
+            yield piece
+
+    def _more(self, most: int) -> bytes:
+        piece = self._stream.readline(most)
+        self._seen += len(piece)
+        return piece
+
+
+class _File(NamedTuple):
+    """What every record of a file says of it."""
+
+    name: str
+    digest: str | None
+
+
+def _records(name: str, stream: BinaryIO) -> Iterator[Record | Quarantined]:
+    file = _File(name, _digest(stream) if stream.seekable() else None)
+    if file.digest is not None:
         stream.seek(0)
-    head, number = b"", 0
-    for number, line in enumerate(stream, 1):
-        head = _bare(line, number)
-        if head:
-            break
+    source = _Source(stream)
+    head = source.next_line()
     if not head:
         return
-    by_name = os.path.splitext(file)[1].lower() in LINE_SUFFIXES
-    tail = _first_more(stream)
-    if by_name and head not in (b"{", b"["):
-        yield from _lines(file, number, head, tail, stream, digest)
-    elif not tail:
-        yield _record(file, head, file, None, digest)
-    elif _decodes(head):
-        yield from _lines(file, number, head, tail, stream, digest)
+    number, start = source.number, source.offset
+    if os.path.splitext(name)[1].lower() in LINE_SUFFIXES and head.strip() not in (b"{", b"["):
+        yield from _lines(file, source, head)
+        return
+    whole = _record(file, source, head, name, None)
+    following = source.next_line()
+    if not following:
+        yield whole
+    elif isinstance(whole, Record):
+        yield msgspec.structs.replace(whole, where=f"{name}:{number}", line=number)
+        yield from _lines(file, source, following)
+    elif stream.seekable():
+        yield from _document_or_lines(file, stream, start, number)
     else:
-        yield from _document_or_lines(file, number, head, tail, stream, digest)
+        blank = b"\n" * (source.number - number - 1)
+        read = io.BytesIO(b"".join((head, blank, following, stream.read())))
+        yield from _document_or_lines(file, read, 0, number)
 
 
 def _digest(stream: BinaryIO) -> str:
     digest = hashlib.sha256()
-    while block := stream.read(1 << 20):
+    while block := stream.read(BLOCK):
         digest.update(block)
     return digest.hexdigest()
 
 
-def _bare(line: bytes, number: int) -> bytes:
-    return (line.removeprefix(_BOM) if number == 1 else line).strip()
+def _document_or_lines(
+    file: _File, stream: BinaryIO, start: int, number: int
+) -> Iterator[Record | Quarantined]:
+    """The first line alone is no JSON: a document over several lines, or JSON Lines whose first line is broken."""
+    stream.seek(start)
+    read = _decoded(file, _document(stream), file.name, None)
+    if isinstance(read, Quarantined) and _are_lines(stream, start):
+        stream.seek(start)
+        source = _Source(stream, number - 1)
+        yield from _lines(file, source, source.next_line())
+    else:
+        yield read
 
 
-def _first_more(stream: BinaryIO) -> list[bytes]:
-    """Lines up to the first that is not blank; empty at the end of the file."""
-    blank: list[bytes] = []
-    for line in stream:
-        blank.append(line)
-        if line.strip():
-            return blank
-    return []
+def _document(stream: BinaryIO) -> Iterator[bytes]:
+    yield stream.read(BLOCK).removeprefix(_BOM)
+    while block := stream.read(BLOCK):
+        yield block
+
+
+def _are_lines(stream: BinaryIO, start: int) -> bool:
+    """Whether an object opens on the first line and goes on there, and one of the next twenty lines is one."""
+    stream.seek(start)
+    source = _Source(stream)
+    head = source.next_line()
+    for _ in source.rest(head):
+        pass
+    if head.strip()[:1] != b"{" or len(head.strip()) == 1:
+        return False
+    for _ in range(20):
+        piece = source.next_line()
+        if piece.strip()[:1] == b"{" and _decodes(piece):
+            return True
+        for _ in source.rest(piece):
+            pass
+    return False
 
 
 def _decodes(raw: bytes) -> bool:
@@ -138,36 +216,29 @@ def _decodes(raw: bytes) -> bool:
     return True
 
 
-def _document_or_lines(
-    file: str, number: int, head: bytes, tail: list[bytes], stream: BinaryIO, digest: str | None
-) -> Iterator[Record | Quarantined]:
-    """The first line alone is no JSON: a document over several lines, or JSON Lines whose first line is broken."""
-    rest = b"".join(tail) + stream.read()
-    read = _record(file, head + b"\n" + rest, file, None, digest)
-    lines = rest.split(b"\n")
-    objects = sum(line.strip().startswith(b"{") and _decodes(line.strip()) for line in lines[:20])
-    if isinstance(read, Quarantined) and objects and head[:1] == b"{" and len(head) > 1:
-        yield from _lines(file, number, head, lines, iter(()), digest)
-    else:
-        yield read
+def _lines(file: _File, source: _Source, piece: bytes) -> Iterator[Record | Quarantined]:
+    while piece:
+        yield _record(file, source, piece, f"{file.name}:{source.number}", source.number)
+        piece = source.next_line()
 
 
-def _lines(
-    file: str, number: int, head: bytes, tail: Iterable[bytes], stream: Iterable[bytes], digest: str | None
-) -> Iterator[Record | Quarantined]:
-    yield _record(file, head, f"{file}:{number}", number, digest)
-    for source in (tail, stream):
-        for line in source:
-            number += 1
-            bare = line.strip()
-            if bare:
-                yield _record(file, bare, f"{file}:{number}", number, digest)
+def _record(file: _File, source: _Source, piece: bytes, where: str, line: int | None) -> Record | Quarantined:
+    """The record of the line that begins with `piece`. The line is read to its end, whatever is wrong with it."""
+    if len(piece) < BLOCK or piece.endswith(b"\n"):
+        return _decoded(file, piece, where, line)
+    rest = source.rest(piece)
+    read = _decoded(file, chain((piece,), rest), where, line)
+    for _ in rest:
+        pass
+    return read
 
 
-def _record(file: str, raw: bytes, where: str, line: int | None, digest: str | None) -> Record | Quarantined:
+def _decoded(file: _File, raw: bytes | Iterable[bytes], where: str, line: int | None) -> Record | Quarantined:
     try:
-        value, oddities = decoding.decode(raw)
+        value, oddities = decoding.decode(raw.strip()) if isinstance(raw, bytes) else decode_blocks(raw)
     except decoding.Refused as refused:
         what = "line" if line is not None else "file"
         return Quarantined(where=where, reason=f"The {what} cannot be read as JSON: {refused}.")
-    return Record(value=value, where=where, file=file, line=line, file_sha256=digest, notices=oddities)
+    return Record(
+        value=value, where=where, file=file.name, line=line, file_sha256=file.digest, notices=oddities
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -87,17 +87,16 @@ class Conversation:
                 call, role, turn, f"{at}/tool_calls/{index}", {**fields, "time": message.get("timestamp")}
             )
         self._spent(message, role, first)
-        self._unread(message, first, "tool_calls", told=_STOP_CALLS if content == _STOP else ())
+        self._unread(message, first, "tool_calls", told=lambda: _STOP_CALLS if content == _STOP else ())
 
     def _unread(
         self,
         fields: Mapping[str, Any],
         first: int,
         *read: str,
-        told: tuple[Call, ...] = (),
+        told: Callable[[], tuple[Call, ...]] = tuple,
     ) -> None:
-        rest = {key: value for key, value in fields.items() if key not in read}
-        tell_unread(self.builder, rest, first, calls_from=first, told=told)
+        tell_unread(self.builder, fields, first, calls_from=first, read=frozenset(read), told=told)
 
     def _said(
         self, kind: Any, role: Any, message: Mapping[str, Any], turn: int, at: str, fields: dict[str, Any]
@@ -162,7 +161,7 @@ class Conversation:
             agent_id="agent" if caller == "assistant" else "user",
             time=message.get("timestamp"),
         )
-        self._unread(message, len(builder.steps) - 1, told=answered(builder))
+        self._unread(message, len(builder.steps) - 1, told=lambda: answered(builder))
 
     def _spent(self, message: Mapping[str, Any], role: str, first: int) -> None:
         usage = read_usage(message.get("usage"))

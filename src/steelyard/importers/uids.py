@@ -9,6 +9,9 @@ import msgspec
 
 from steelyard.model.trace import Part
 
+_PIECE = 1 << 20
+"""Characters that are encoded at a time: a second copy of a text of hundreds of megabytes is not made."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -17,9 +20,16 @@ def content_uid(origin: str, kind: str, content: Any) -> str:
 
     `origin` is the source's own id of the step, or its JSON pointer within the record.
     """
-    body = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else _encode(content)
-    prefix = f"{origin}\0{kind}\0".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(prefix + body).hexdigest()[:16]
+    if isinstance(content, str) and len(content) < _PIECE:
+        whole = f"{origin}\0{kind}\0{content}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(whole).hexdigest()[:16]
+    digest = hashlib.sha256(f"{origin}\0{kind}\0".encode("utf-8", "surrogatepass"))
+    if isinstance(content, str):
+        for start in range(0, len(content), _PIECE):
+            digest.update(content[start : start + _PIECE].encode("utf-8", "surrogatepass"))
+    else:
+        digest.update(_encode(content))
+    return digest.hexdigest()[:16]
 
 
 def content_of(parts: tuple[Part, ...]) -> Any:

@@ -63,6 +63,10 @@ class DimensionScore(msgspec.Struct, frozen=True, kw_only=True):
     """Counted trials with a gate of this dimension graded below its pass mark."""
     gate_trials: int = 0
     """Counted trials in which a gate of this dimension was assigned."""
+    open_gates: int = 0
+    """Counted trials in which a gate of this dimension is undecided, and none failed."""
+    pooled_voters: int = 0
+    """Checks that vote in the pooled score."""
 
 
 class Count(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +146,55 @@ class CriterionScore(msgspec.Struct, frozen=True, kw_only=True):
     in_acceptance: bool = False
     graders: tuple[GraderRef, ...] = ()
     retried: int = 0
+
+
+class Alike(msgspec.Struct, frozen=True, kw_only=True):
+    """Verdicts that came out alike: how many, in how many tasks, and the first of them as an example.
+
+    `tag` is the failure tag or the word of an error, null where there is none; `rule` is then that of the criterion. An
+    empty `criterion` stands for trials: nothing was recorded of them, or how they ended completes none (`tag` says).
+    """
+
+    criterion: str
+    outcome: str
+    tag: str | None
+    dimension: str
+    gate: bool
+    times: int
+    tasks: int
+    task: str
+    trial: int
+    rule: str = ""
+    reason: str = ""
+    evidence_refs: tuple[str, ...] = ()
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """Groups of verdicts that came out alike, those of gates and large ones first.
+
+    `groups` are the first of them; `total` counts the verdicts of all groups, `rest` by outcome those that are in none
+    of the groups listed, `more` the groups that are not.
+    """
+
+    groups: tuple[Alike, ...] = ()
+    total: int = 0
+    more: int = 0
+    rest: Mapping[str, int] = {}
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """What a large run's table has no detail of: tasks in all, tasks and trials that are not complete."""
+
+    tasks: int
+    incomplete_tasks: int
+    incomplete_trials: int
+
+
+class Moved(msgspec.Struct, frozen=True, kw_only=True):
+    """What a what-if moved: verdicts that came out otherwise, and trials that became complete or ceased to be."""
+
+    verdicts: int
+    trials: int
 
 
 class TrialScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,5 +282,19 @@ class ScoreTable(msgspec.Struct, frozen=True, kw_only=True):
     run: str = ""
     grading: str = ""
     excluded: tuple[Any, ...] = ()
+    causes: Counted = Counted()
+    """What keeps counted trials from completion, and gates that are no pass; counted over the whole run."""
+    complete_but: Counted = Counted()
+    """Requirements outside the acceptance rule that complete trials failed."""
+    no_verdict: Counted = Counted()
+    """Verdicts outside the acceptance rule that could not be given."""
+    skipped_by_fail: int = 0
+    """Counted verdicts that were skipped since a criterion that they need failed."""
+    failed_outside: Mapping[str, int] = {}
+    """Counted fails that are neither in the acceptance rule nor gates, by dimension."""
+    left_out: LeftOut | None = None
+    """Null where `tasks` holds every verdict."""
+    moved: Moved | None = None
+    """Null for a record."""
     whatif: tuple[str, ...] = ()
     """The replacements behind a what-if; empty for a record."""

@@ -21,6 +21,10 @@ EndedBy = Literal[
 ]  # fmt: skip
 FAULTS: frozenset[str] = frozenset({"infrastructure_fault", "simulator_fault"})
 
+MOST_DECODED = 16 * 1024 * 1024
+"""Bytes of JSON, without its texts of many megabytes, up to which a tool's result is decoded; values take many times
+as much memory. A longer one stays text."""
+
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Where a trace came from: `format` (`openai_chat`, `tau2`, ...), its file, and the record in it."""
@@ -176,7 +180,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """All text parts, joined by newlines; empty when there are none."""
-        return "\n".join(part.text for part in self.parts if part.text)
+        if len(self.parts) == 1:
+            return self.parts[0].text or ""
+        return "\n".join([part.text for part in self.parts if part.text])
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):

@@ -110,7 +110,7 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     suite: Suite
-    rows: tuple[Verdict | TrialRow, ...]
+    rows: Sequence[Verdict | TrialRow]
     status: Status
     created_at: str
     planned: int | None = None
@@ -173,7 +173,15 @@ class Store(Protocol):
         ...
 
     def unfinished(self, suite_hash: str, options: Mapping[str, Any]) -> GradingRef | None:
-        """The latest grading of this standard with equal options that was begun and not finished."""
+        """The latest grading of this standard with equal options that was begun and not finished.
+
+        It is then worked on by this store alone, until it is finished or the store is closed. StoreError where every
+        such grading is being worked on by another one.
+        """
+        ...
+
+    def skip_kept(self, grading: GradingRef) -> None:
+        """From now on a trial of this grading that is put as its last attempt was kept is not written again."""
         ...
 
     def find(self, key: bytes) -> Payload | None:
@@ -190,6 +198,12 @@ class Store(Protocol):
 
     def load(self, name: str) -> StoredRun:
         """A grading by its name, the only one that begins so, or `latest`. UsageError when there is no such one."""
+        ...
+
+    def columns(self, name: str) -> StoredRun:
+        """`load` for scoring: `rows` is a `CompactRows` whose columns were read, and which reads the rows when asked,
+        from a store that was closed meanwhile too. StoreError where that cannot be done any more.
+        """
         ...
 
     def restore(self, run: StoredRun, *, origin: str) -> str:

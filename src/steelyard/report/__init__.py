@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from steelyard.report.junit import junit_xml
     from steelyard.report.runs import runs_board, verdict_board
     from steelyard.report.terminal import scoreboard, whatif_board
-    from steelyard.report.trace import trace_json, trace_text, traces_summary
+    from steelyard.report.trace import trace_text, traces_summary
+    from steelyard.report.trace_parts import trace_json, trace_json_parts
 
 _HOMES = {
     "runs_board": "runs",
@@ -20,7 +21,8 @@ _HOMES = {
     "junit_xml": "junit",
     "score_json": "json",
     "scoreboard": "terminal",
-    "trace_json": "trace",
+    "trace_json": "trace_parts",
+    "trace_json_parts": "trace_parts",
     "trace_text": "trace",
     "traces_summary": "trace",
     "whatif_board": "terminal",
@@ -32,6 +34,7 @@ __all__ = [
     "score_json",
     "scoreboard",
     "trace_json",
+    "trace_json_parts",
     "trace_text",
     "traces_summary",
     "verdict_board",

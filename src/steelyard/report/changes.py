@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from steelyard.model.table import Average, CriterionScore, ScoreTable, TaskScore
+from steelyard.model.table import Average, CriterionScore, Moved, ScoreTable, TaskScore
 from steelyard.report.facts import task_votes
+from steelyard.report.failures import numbered
 from steelyard.report.numbers import MINUS, NOTHING, average, percent, points, quantity, span
 
 MOST = 12
@@ -39,7 +40,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changes(before: ScoreTable, after: ScoreTable) -> Changes:
-    """`before` against `after`, which holds the same tasks."""
+    """`before` against `after`, which holds the same tasks; where `after` says what moved, its counts stand."""
     verdicts: list[str] = []
     trials: list[str] = []
     old_tasks = {task.id: task for task in before.tasks}
@@ -47,12 +48,13 @@ def changes(before: ScoreTable, after: ScoreTable) -> Changes:
         if task.id in old_tasks:
             verdicts += _verdicts(old_tasks[task.id], task)
             trials += _trials(old_tasks[task.id], task)
+    moved = after.moved or Moved(verdicts=len(verdicts), trials=len(trials))
     return Changes(
         headlines=tuple(_headlines(before, after)),
         verdicts=tuple(verdicts[:MOST]),
         trials=tuple(trials[:MOST]),
-        more_verdicts=max(0, len(verdicts) - MOST),
-        more_trials=max(0, len(trials) - MOST),
+        more_verdicts=max(0, moved.verdicts - len(verdicts[:MOST])),
+        more_trials=max(0, moved.trials - len(trials[:MOST])),
     )
 
 
@@ -119,7 +121,7 @@ def _verdicts(old: TaskScore, new: TaskScore) -> Iterator[str]:
 
     before = {(trial.trial, entry.id): entry for trial in old.trials for entry in trial.criteria}
     for trial in new.trials:
-        mark = f"#{trial.trial}" if len(new.trials) > 1 else ""
+        mark = f"#{trial.trial}" if numbered(new) else ""
         for entry in trial.criteria:
             was = before.get((trial.trial, entry.id))
             if was is not None and state(was) != state(entry):
@@ -136,6 +138,6 @@ def _trials(old: TaskScore, new: TaskScore) -> Iterator[str]:
     for trial in new.trials:
         was = before.get(trial.trial)
         if was is not None and was.complete != trial.complete:
-            mark = f"#{trial.trial}" if len(new.trials) > 1 else ""
+            mark = f"#{trial.trial}" if numbered(new) else ""
             words = ("complete", "not complete") if was.complete else ("not complete", "complete")
             yield f"{new.id}{mark}: {words[0]} → {words[1]}"

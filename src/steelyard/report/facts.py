@@ -11,6 +11,7 @@ from steelyard.model.table import DimensionScore, KScore, ScoreTable
 from steelyard.report.numbers import NOTHING, UNITS, average, measured, percent, plural, quantity, span
 
 MOST_EXCLUDED = 5
+MOST_MEASUREMENTS = 20
 UNNAMED = "unnamed"
 """The kind under which rows without a grader are counted."""
 
@@ -40,10 +41,13 @@ def facts(table: ScoreTable) -> Iterator[Fact]:
     states.append(plural(faults, "fault") + (f" ({kinds}; outside the averages)" if faults else ""))
     yield Fact(label="verdicts", parts=tuple(states))
     yield from _repeats(table, faults)
-    for name, measure in table.measurements.items():
+    for name, measure in list(table.measurements.items())[:MOST_MEASUREMENTS]:
         words = ("mean", "median", "max", "total")
         numbers = ", ".join(f"{word} {measured(name, getattr(measure, word))}" for word in words)
         yield Fact(label=UNITS.get(name, (name,))[0], parts=(f"{numbers} (n {measure.n:,})",))
+    if len(table.measurements) > MOST_MEASUREMENTS:
+        more = plural(len(table.measurements) - MOST_MEASUREMENTS, "more measurement")
+        yield Fact(label="measured", parts=(f"{more} (--json lists them)",))
     if table.composite is not None:
         yield Fact(label="composite", parts=tuple(_composite(table.composite)))
     if table.weights != task_votes(table):

@@ -8,13 +8,17 @@ from itertools import groupby
 
 import msgspec
 
-from steelyard.model.table import CriterionScore, ScoreTable, TaskScore, TrialScore
+from steelyard.model.table import Alike, CriterionScore, ScoreTable, TaskScore, TrialScore
 from steelyard.report.numbers import plural
 
 Rules = Mapping[tuple[str, str], str]
 NO_RULES: Rules = {}
 MOST_LINES = 12
 _RECORD = re.compile(r"e[0-9]+(?![0-9A-Za-z])")
+_TRIALS = {
+    "only_faults": ("only faulted trials", "every trial ended by a fault of the sandbox"),
+    "nothing_recorded": ("nothing recorded", "no trace and no verdict of this trial"),
+}
 WORDS = {"fail": "failed", "unknown": "unknown", "error": "without a verdict", "skipped": "undecided skip"}
 
 
@@ -48,7 +52,12 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def failures(table: ScoreTable, rules: Rules = NO_RULES, most: int = MOST_LINES) -> Failures:
-    """Every criterion that keeps a counted trial from completion, and every gate that is not a pass."""
+    """Every criterion that keeps a counted trial from completion, and every gate that is not a pass.
+
+    Where the table has no detail of some of them, its own counts stand for all.
+    """
+    if table.left_out is not None:
+        return _counted(table, most)
     trials = ((task, trial) for task in table.tasks for trial in task.trials)
     found = [cause for task, trial in trials for cause in _of_trial(task, trial, rules)]
     lines = found
@@ -60,15 +69,57 @@ def failures(table: ScoreTable, rules: Rules = NO_RULES, most: int = MOST_LINES)
     return Failures(
         shown=tuple(cut),
         total=sum(cause.times for cause in found),
-        rest=_rest(rest),
+        rest=_rest(len(rest), _by_outcome(rest)),
         footnotes=tuple(_footnotes(table)),
         none=_none(table),
     )
 
 
+def _counted(table: ScoreTable, most: int) -> Failures:
+    groups, causes = table.causes.groups, table.causes
+    cut = groups if len(groups) <= most and not causes.more else groups[: most - 1]
+    rest = {**causes.rest}
+    for group in groups[len(cut) :]:
+        rest[group.outcome] = rest.get(group.outcome, 0) + group.times
+    return Failures(
+        shown=tuple(_of_group(group) for group in cut),
+        total=causes.total,
+        rest=_rest(len(groups) - len(cut) + causes.more, rest),
+        footnotes=tuple(_footnotes(table)),
+        none=_none(table),
+    )
+
+
+def _of_group(group: Alike) -> Failure:
+    what, reason = group_words(group), with_evidence(group)
+    if not group.criterion:
+        what, reason = _TRIALS.get(
+            group.tag or "", (what, "the task's acceptance rule does not take this end")
+        )
+    return Failure(
+        outcome=group.outcome, task=group.task, criterion=group.criterion, what=what, reason=reason, gate=group.gate,
+        trial=group.trial if group.times == 1 else None, times=group.times, tasks=group.tasks,
+    )  # fmt: skip
+
+
+def group_words(group: Alike) -> str:
+    """The failure tag of verdicts that came out alike, else their rule; the kind of error where there is no verdict."""
+    if group.outcome == "fail":
+        return group.tag or group.rule or f"{group.dimension} not met"
+    if group.outcome == "error" and group.tag:
+        return f"error {group.tag}"
+    return WORDS.get(group.outcome, group.outcome)
+
+
 def detail_is_partial(table: ScoreTable) -> bool:
-    """A large run's table holds only the first tasks that are not complete."""
-    return len(table.tasks) < table.completion.tasks.of
+    """A large run's table holds only the first trials that are not complete."""
+    return table.left_out is not None or len(table.tasks) < table.completion.tasks.of
+
+
+def numbered(task: TaskScore) -> bool:
+    """Whether the task has several trials, so that one of them is named by its number."""
+    trials = task.completion.get("trials")
+    return len(task.trials) > 1 or (isinstance(trials, Mapping) and trials.get("of", 0) > 1)
 
 
 def _none(table: ScoreTable) -> str:
@@ -81,21 +132,18 @@ def _none(table: ScoreTable) -> str:
 def _unlisted(table: ScoreTable) -> int:
     if not detail_is_partial(table):
         return 0
+    if table.left_out is not None:
+        return table.left_out.incomplete_tasks
     counts = table.completion.tasks
     listed = sum(not all(trial.complete for trial in task.trials if trial.counted) for task in table.tasks)
     return max(0, counts.of - counts.always_complete - listed)
 
 
 def _of_trial(task: TaskScore, trial: TrialScore, rules: Rules) -> Iterator[Failure]:
-    number = trial.trial if len(task.trials) > 1 else None
+    number = trial.trial if numbered(task) else None
     if trial.placeholder:
         faulted = any(not other.counted for other in task.trials)
-        reason = (
-            "every trial ended by a fault of the sandbox"
-            if faulted
-            else "no trace and no verdict of this trial"
-        )
-        what = "only faulted trials" if faulted else "nothing recorded"
+        what, reason = _TRIALS["only_faults" if faulted else "nothing_recorded"]
         gate = any(criterion.gate for criterion in trial.criteria)
         yield Failure(
             outcome="error", task=task.id, criterion="", what=what, reason=reason, trial=number, gate=gate
@@ -163,7 +211,7 @@ def what_failed(task: str, criterion: CriterionScore, rules: Rules) -> str:
     return WORDS.get(criterion.outcome, criterion.outcome)
 
 
-def with_evidence(criterion: CriterionScore) -> str:
+def with_evidence(criterion: CriterionScore | Alike) -> str:
     """The reason, led by its first evidence reference (a record, `e3`, before a step) unless it names that itself."""
     refs = sorted(criterion.evidence_refs, key=lambda ref: not _RECORD.match(ref))
     if not refs or refs[0] in criterion.reason:
@@ -200,20 +248,39 @@ def _together(members: list[Failure]) -> Failure:
     )
 
 
-def _rest(lines: list[Failure]) -> str:
+def _by_outcome(lines: list[Failure]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for line in lines:
+        found[line.outcome] = found.get(line.outcome, 0) + line.times
+    return found
+
+
+def _rest(lines: int, by_outcome: Mapping[str, int]) -> str:
     if not lines:
         return ""
-    by_outcome: dict[str, int] = {}
-    for line in lines:
-        by_outcome[line.outcome] = by_outcome.get(line.outcome, 0) + line.times
     counts = ", ".join(f"{count:,} {WORDS.get(outcome, outcome)}" for outcome, count in by_outcome.items())
-    return f"{plural(len(lines), 'more line')}: {counts}"
+    return f"{plural(lines, 'more line')}: {counts}"
 
 
 def _footnotes(table: ScoreTable) -> Iterator[str]:
     unlisted = _unlisted(table)
+    trials = table.left_out.incomplete_trials if table.left_out else 0
     if unlisted:
         yield f"{plural(unlisted, 'more task')} not complete, without detail here (--full has it)"
+    elif trials:
+        yield f"{plural(trials, 'more trial')} not complete, without detail here (--full has it)"
+    by_fail, outside = (
+        _beside(table) if table.left_out is None else (table.skipped_by_fail, table.failed_outside)
+    )
+    if by_fail:
+        yield f"{by_fail:,} skipped, since a criterion that they need failed"
+    if outside:
+        listed = ", ".join(f"{name} {count:,}" for name, count in outside.items())
+        yield f"{sum(outside.values()):,} failed outside the acceptance rule: {listed}"
+
+
+def _beside(table: ScoreTable) -> tuple[int, Mapping[str, int]]:
+    """Skips by a fail, and by dimension the fails outside the acceptance rule, of a table with all detail."""
     outside: dict[str, int] = {}
     by_fail = 0
     for task in table.tasks:
@@ -222,8 +289,4 @@ def _footnotes(table: ScoreTable) -> Iterator[str]:
                 by_fail += criterion.outcome == "skipped" and criterion.cause == "fail"
                 if criterion.outcome == "fail" and not criterion.gate and not criterion.in_acceptance:
                     outside[criterion.dimension] = outside.get(criterion.dimension, 0) + 1
-    if by_fail:
-        yield f"{by_fail:,} skipped, since a criterion that they need failed"
-    if outside:
-        listed = ", ".join(f"{name} {count:,}" for name, count in outside.items())
-        yield f"{sum(outside.values()):,} failed outside the acceptance rule: {listed}"
+    return by_fail, outside

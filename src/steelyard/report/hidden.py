@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from steelyard.model.table import CriterionScore, ScoreTable
-from steelyard.report.failures import NO_RULES, Rules, detail_is_partial, what_failed, with_evidence
+from steelyard.model.table import Alike, CriterionScore, ScoreTable
+from steelyard.report.failures import NO_RULES, Rules, group_words, numbered, what_failed, with_evidence
 from steelyard.report.numbers import plural
 
 MOST_HIDDEN = 6
@@ -37,16 +37,22 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
 def hidden(table: ScoreTable, rules: Rules = NO_RULES) -> tuple[Hidden, ...]:
     """The requirements outside acceptance that complete trials failed, most often first.
 
-    Nothing where the table holds only some tasks: what is counted in them would look like all there is.
+    Where the table has no detail of some of them, its own counts stand for all.
     """
-    if detail_is_partial(table):
-        return ()
+    if table.left_out is not None:
+        return tuple(
+            Hidden(
+                criterion=group.criterion, what=group_words(group), times=group.times,
+                of=table.completion.trials.complete, task=group.task, trial=group.trial, reason=with_evidence(group),
+            )
+            for group in _most(table.complete_but.groups)
+        )  # fmt: skip
     found: dict[tuple[str, str], list[tuple[str, int | None, CriterionScore]]] = {}
     for task in table.tasks:
         for trial in task.trials:
             for criterion in trial.criteria if trial.complete else ():
                 if criterion.outcome == "fail":
-                    number = trial.trial if len(task.trials) > 1 else None
+                    number = trial.trial if numbered(task) else None
                     key = (criterion.id, what_failed(task.id, criterion, rules))
                     found.setdefault(key, []).append((task.id, number, criterion))
     lines = [
@@ -57,6 +63,10 @@ def hidden(table: ScoreTable, rules: Rules = NO_RULES) -> tuple[Hidden, ...]:
         for (criterion, what), cases in found.items()
     ]  # fmt: skip
     return tuple(sorted(lines, key=lambda line: -line.times)[:MOST_HIDDEN])
+
+
+def _most(groups: tuple[Alike, ...]) -> list[Alike]:
+    return sorted(groups, key=lambda group: -group.times)[:MOST_HIDDEN]
 
 
 class Ungraded(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +80,14 @@ class Ungraded(msgspec.Struct, frozen=True, kw_only=True):
 
 def ungraded(table: ScoreTable) -> tuple[Ungraded, ...]:
     """Errors and unknowns of counted trials that no cause of incompletion lists, most often first."""
+    if table.left_out is not None:
+        return tuple(
+            Ungraded(
+                criterion=group.criterion, what=group.tag or group.outcome, times=group.times,
+                example=f"e.g. {group.task}#{group.trial}: {group.reason}",
+            )
+            for group in _most(table.no_verdict.groups)
+        )  # fmt: skip
     found: dict[tuple[str, str], list[tuple[str, int, CriterionScore]]] = {}
     for task in table.tasks:
         for trial in task.trials:

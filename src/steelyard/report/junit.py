@@ -43,7 +43,9 @@ def _decision(root: Xml.Element, table: ScoreTable) -> None:
     if detail_is_partial(table):
         case = Xml.SubElement(suite, "testcase", classname="steelyard", name="tasks_left_out")
         left_out = table.completion.tasks.of - len(table.tasks)
-        _mark(case, "skipped", f"{plural(left_out, 'task')} without detail here; --full has them")
+        trials = table.left_out.incomplete_trials if table.left_out else 0
+        more = f", and {plural(trials, 'more trial')} that are not complete" if trials else ""
+        _mark(case, "skipped", f"{plural(left_out, 'task')} without detail here{more}; --full has them")
     _count(suite, [suite])
 
 

@@ -18,12 +18,13 @@ HARMLESS = frozenset(" ,'\"-+=?/;%$()")
 
 
 def markdown(table: ScoreTable, rules: Rules = NO_RULES) -> str:
-    """A heading with the decision, the headline table, why trials are not complete, and the notices."""
-    view = board(table, rules)
-    return "\n".join(_lines(view, failures(table, rules, MOST_LINES).shown)) + "\n"
+    """A heading with the decision and its reason, the headline table, why trials are not complete (gates first, each
+    with its rule), what completion hides, the notices, and the further numbers folded away.
+    """
+    return "\n".join(_lines(board(table, rules), failures(table, rules, MOST_LINES).shown, rules)) + "\n"
 
 
-def _lines(view: Board, causes: tuple[Failure, ...]) -> Iterator[str]:
+def _lines(view: Board, causes: tuple[Failure, ...], rules: Rules) -> Iterator[str]:
     yield f"## {quoted(view.decision)}: {quoted(view.title)}"
     yield ""
     yield f"{quoted(' · '.join(view.counts))}<br>because {quoted(view.because)}"
@@ -35,27 +36,42 @@ def _lines(view: Board, causes: tuple[Failure, ...]) -> Iterator[str]:
     yield "|---|---:|---|---|---|"
     yield from map(_row, view.rows)
     yield ""
-    for fact in view.facts:
-        yield f"- {quoted(fact.label)}: {quoted(' · '.join(fact.parts))}"
-    yield ""
     if causes:
         yield "### Why not complete"
         yield ""
-        yield from map(_cause, causes)
+        yield from (_cause(cause, rules) for cause in sorted(causes, key=lambda cause: not cause.gate))
         shown = sum(cause.times for cause in causes)
         if shown < view.failures.total:
             yield f"- and {view.failures.total - shown:,} more"
     else:
         yield quoted(view.failures.none)
+    yield from _hidden(view)
+    notices = (*view.failures.footnotes, *view.notices[:MOST_LINES])
+    if notices:
+        yield from ("", "### Notices", "")
+    yield from (f"- {quoted(text)}" for text in notices)
+    if len(view.notices) > MOST_LINES:
+        yield f"- and {len(view.notices) - MOST_LINES:,} more notices (--json lists them)"
+    yield from _further(view)
+
+
+def _hidden(view: Board) -> Iterator[str]:
     if view.hidden:
-        yield ""
-        yield "### Complete, but"
-        yield ""
-        for line in view.hidden:
-            yield f"- {code(line.criterion)} {quoted(line.what)} in {quoted(line.count)} ({quoted(line.example)})"
-    yield ""
-    for text in (*view.failures.footnotes, *view.graders, *view.notices[:MOST_LINES]):
-        yield f"- {quoted(text)}"
+        yield from ("", "### Complete, but", "")
+    for line in view.hidden:
+        yield f"- {code(line.criterion)} {quoted(line.what)} in {quoted(line.count)} ({quoted(line.example)})"
+    if view.ungraded:
+        yield from ("", "### No verdict, outside the acceptance rule", "")
+    for missing in view.ungraded:
+        times = f"{TIMES}{missing.times:,}"
+        yield f"- {code(missing.criterion)} {quoted(missing.what)} {times} ({quoted(missing.example)})"
+
+
+def _further(view: Board) -> Iterator[str]:
+    yield from ("", "<details><summary>Further numbers</summary>", "")
+    yield from (f"- {quoted(fact.label)}: {quoted(' · '.join(fact.parts))}" for fact in view.facts)
+    yield from (f"- {quoted(text)}" for text in view.graders)
+    yield from ("", "</details>")
 
 
 def _row(row: Row) -> str:
@@ -66,14 +82,16 @@ def _row(row: Row) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cause(cause: Failure) -> str:
+def _cause(cause: Failure, rules: Rules) -> str:
     number = f"#{cause.trial}" if cause.trial is not None else ""
     where = f"{cause.tasks:,} tasks" if cause.tasks > 1 else f"{cause.task}{number}"
     times = f" {TIMES}{cause.times:,}" if cause.times > 1 else ""
-    gate = " (gate)" if cause.gate else ""
+    gate = " **(gate)**" if cause.gate else ""
     reason = f": {quoted(cause.reason)}" if cause.reason else ""
     names = " ".join(code(name) for name in (where, cause.criterion) if name)
-    return f"- {SIGNS.get(cause.outcome, '')} {names} {code(cause.what)}{gate}{times}{reason}"
+    rule = rules.get((cause.task, cause.criterion.partition(" +")[0]), "")
+    stated = f"<br>rule: {quoted(rule)}" if rule and rule != cause.what else ""
+    return f"- {SIGNS.get(cause.outcome, '')} {names} {code(cause.what)}{gate}{times}{reason}{stated}"
 
 
 def code(text: str) -> str:

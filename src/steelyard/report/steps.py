@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,8 @@ from steelyard.report.plain import plain
 
 LARGEST_VALUE = 20_000
 """A value with more nodes or characters than this is described, not written out, unless all of it is wanted."""
+
+PIECE = 1 << 20
 
 LABELS = {
     "draft_rejected": "REJECTED DRAFT", "copied_context": "COPIED CONTEXT", "demo": "DEMONSTRATION",
@@ -104,3 +107,13 @@ def _size(value: Any, most: int) -> int:
         elif isinstance(node, list | tuple):
             left += node
     return size
+
+
+def measured(text: str) -> tuple[int, str]:
+    """The length of a text in bytes of UTF-8, and their SHA-256, without a second copy of the text."""
+    digest, count = hashlib.sha256(), 0
+    for start in range(0, len(text), PIECE):
+        piece = text[start : start + PIECE].encode("utf-8", "surrogatepass")
+        digest.update(piece)
+        count += len(piece)
+    return count, digest.hexdigest()

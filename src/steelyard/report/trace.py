@@ -1,46 +1,54 @@
-"""What was imported: one trace as a column of steps, many as a line each, and all as strict JSON."""
+"""What was imported: one trace as a column of steps, many as a line each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 
-from steelyard.model.trace import Fidelity, Part, Quarantined, Step, Trace, Usage
+from steelyard.model.trace import Fidelity, Quarantined, Step, Trace, Usage
 from steelyard.report.numbers import plural, quantity
 from steelyard.report.page import Page
-from steelyard.report.plain import dumps, plain
-from steelyard.report.steps import contents, heading, labels
+from steelyard.report.steps import contents, heading, labels, measured
 from steelyard.report.text import columns
 
 FOLD = 400
 """Characters of a content that are shown before it is folded."""
 
 FOLD_LINES = 6
+WINDOW = 20_000
+"""Characters of a content from which on its end is shown too, with its size and its hash."""
+
+HEAD, TAIL = 200, 100
+"""Steps of a long trace that are shown at its beginning and at its end."""
+
 OUTCOMES = {"ok": "pass", "error": "error", "denied": "fail", "timeout": "error"}
 
 
 def trace_text(
-    trace: Trace, *, width: int = 80, color: bool = False, unicode: bool = True, full: bool = False
+    trace: Trace,
+    *,
+    width: int = 80,
+    color: bool = False,
+    unicode: bool = True,
+    full: bool = False,
+    steps: tuple[int, int] | None = None,
 ) -> str:
     """The steps of a trace with ids and aliases in the margin; then notices, fidelity and usage.
 
-    A result stands below its call. Denied, rejected, malformed, interrupted and cut parts are labelled. Long contents
-    are folded with their size unless `full`. No line is wider than `width`; all text of the trace is escaped.
+    A result stands below its call. Denied, rejected, malformed, interrupted and cut parts are labelled. Unless `full`,
+    long contents are folded with their size, and of a long trace the first and last steps are shown; with `steps`
+    those from one number to another. No line is wider than `width`; all text of the trace is escaped.
     """
     page = Page(width=width, color=color, unicode=unicode)
     _head(page, trace)
     page.rule()
-    results = _results(trace)
-    shown: set[str] = set()
-    for step in trace.steps:
-        if step.id in shown:
-            continue
-        _step(page, trace, step, full, 0)
-        for result in results.get(step.id, ()):
-            _step(page, trace, result, full, 2)
-            shown.add(result.id)
+    count, seen = len(trace.steps), 0
+    for first, last in _spans(count, full, steps):
+        _left_out(page, first - seen, count)
+        _steps(page, trace, trace.steps[first:last], full)
+        seen = last
+    _left_out(page, count - seen, count)
     page.rule()
     _notices(page, trace)
     _foot(page, trace)
@@ -78,31 +86,6 @@ def _short(trace: Trace) -> str:
     notices = f" · {plural(len(trace.notices), 'notice')}" if trace.notices else ""
     ended = trace.outcome.ended_by or "end not said"
     return f"{plural(len(trace.steps), 'step')} · {plural(calls, 'call')} · {ended}{notices}"
-
-
-def trace_json(traces: Iterable[Trace], quarantined: Iterable[Quarantined]) -> bytes:
-    """`{"traces": [...], "quarantined": [...]}` as strict UTF-8 JSON; every field stands, absent ones are null."""
-    return dumps({
-        "traces": [plain(_full(trace)) for trace in traces],
-        "quarantined": [plain(record) for record in quarantined],
-    })  # fmt: skip
-
-
-def _full(trace: Trace) -> dict[str, Any]:
-    """Parts keep only the fields of their kind; everything else keeps all."""
-    fields = {name: getattr(trace, name) for name in Trace.__struct_fields__}
-    return fields | {"steps": [_step_fields(step) for step in trace.steps]}
-
-
-def _step_fields(step: Step) -> dict[str, Any]:
-    fields = {name: getattr(step, name) for name in Step.__struct_fields__}
-    return fields | {"parts": [_part_fields(part) for part in step.parts]}
-
-
-def _part_fields(part: Part) -> dict[str, Any]:
-    fields = {name: getattr(part, name) for name in Part.__struct_fields__}
-    own = ("kind", "value") if part.kind == "json" else ("kind",)
-    return {name: value for name, value in fields.items() if value is not None or name in own}
 
 
 # --- the head ----------------------------------------------------------------------------------------
@@ -145,11 +128,37 @@ def _source(trace: Trace) -> str:
 # --- steps -------------------------------------------------------------------------------------------
 
 
-def _results(trace: Trace) -> dict[str, list[Step]]:
+def _spans(count: int, full: bool, asked: tuple[int, int] | None) -> list[tuple[int, int]]:
+    """Which steps are shown: first positions, and those after the last."""
+    if asked is not None:
+        first = min(max(asked[0] - 1, 0), count)
+        return [(first, max(first, min(asked[1], count)))]
+    return [(0, count)] if full or count <= HEAD + TAIL else [(0, HEAD), (count - TAIL, count)]
+
+
+def _left_out(page: Page, number: int, count: int) -> None:
+    if number > 0:
+        told = f"… {number:,} of {count:,} steps left out; see some by --steps FROM-TO, all by --full"
+        page.text(told, style="dim")
+
+
+def _steps(page: Page, trace: Trace, steps: Sequence[Step], full: bool) -> None:
+    results = _results(steps)
+    shown: set[str] = set()
+    for step in steps:
+        if step.id in shown:
+            continue
+        _step(page, trace, step, full, 0)
+        for result in results.get(step.id, ()):
+            _step(page, trace, result, full, 2)
+            shown.add(result.id)
+
+
+def _results(steps: Sequence[Step]) -> dict[str, list[Step]]:
     """Results by the id of a call that stands before them."""
     found: dict[str, list[Step]] = {}
     calls = set()
-    for step in trace.steps:
+    for step in steps:
         if step.kind == "tool_call":
             calls.add(step.id)
         elif step.result is not None and step.result.call_step_id in calls:
@@ -158,9 +167,11 @@ def _results(trace: Trace) -> dict[str, list[Step]]:
 
 
 def _step(page: Page, trace: Trace, step: Step, full: bool, deeper: int) -> None:
-    margin = page.pen.fit(step.id, 7) + "  " + page.pen.fit(step.alias or "", 4)
+    alias = step.alias or ""
+    margin = page.pen.fit(step.id, 7) + "  " + (alias if len(alias) <= 4 else "")
     indent = 14 + deeper + 2 * min(_depth(trace, step), 4)
-    title = f"{step.kind} {heading(step, len(trace.agents))}".rstrip()
+    cited = f" {alias}" if len(alias) > 4 else ""
+    title = f"{step.kind}{cited} {heading(step, len(trace.agents))}".rstrip()
     marks = "".join(f" [{label}]" for label in labels(step))
     turn = "" if deeper else f"  turn {step.turn}"
     style = OUTCOMES.get(step.result.outcome, "unknown") if step.result else ("bold" if not deeper else "")
@@ -181,13 +192,21 @@ def _depth(trace: Trace, step: Step) -> int:
 def _content(page: Page, text: str, indent: int, full: bool) -> None:
     folded = not full and (len(text) > FOLD or text.count("\n", 0, FOLD) >= FOLD_LINES)
     head = text if not folded else "\n".join(text[:FOLD].split("\n")[:FOLD_LINES])
-    for line in head.split("\n"):
+    tail = "\n".join(text[-FOLD:].split("\n")[-FOLD_LINES:]) if folded and len(text) > WINDOW else ""
+    _lines(page, head, indent)
+    if folded:
+        size = f"… {len(text) - len(head) - len(tail):,} of {len(text):,} characters folded"
+        page.text(size, indent=indent, style="dim")
+    if tail:
+        count, digest = measured(text)
+        page.text(f"… {count:,} bytes, sha256 {digest}; it ends:", indent=indent, style="dim")
+        _lines(page, tail, indent)
+
+
+def _lines(page: Page, text: str, indent: int) -> None:
+    for line in text.split("\n"):
         if line.strip():
             page.text(line.rstrip("\r"), indent=indent)
-    if folded:
-        page.text(
-            f"… {len(text) - len(head):,} of {len(text):,} characters folded", indent=indent, style="dim"
-        )
 
 
 # --- the foot ----------------------------------------------------------------------------------------

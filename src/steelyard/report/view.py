@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from steelyard.model.table import Average, Ci, DimensionScore, ScoreTable, TrialScore
+from steelyard.model.table import Average, Ci, DimensionScore, ScoreTable
 from steelyard.report.facts import Fact, facts, graders, notices, task_votes
-from steelyard.report.failures import NO_RULES, Failures, Rules, detail_is_partial, failures
+from steelyard.report.failures import NO_RULES, Failures, Rules, failures
 from steelyard.report.hidden import Hidden, Ungraded, hidden, ungraded
 from steelyard.report.numbers import average, interval_words, percent, plural, span
 
@@ -127,10 +127,9 @@ def _open_parts(table: ScoreTable, metric: str, stated: str) -> Iterator[str]:
     bar = table.bar
     if bar.low < bar.bar:
         yield f"{metric} is between {span(bar.low, bar.high, bar.bar)} (bar {stated})"
-    undecided = sum(_open_gates(table).values())
+    undecided = sum(scored.open_gates for scored in table.dimensions.values())
     if undecided:
-        least = "at least " if detail_is_partial(table) else ""
-        yield f"{least}{plural(undecided, 'gate verdict')} {'is' if undecided == 1 else 'are'} missing"
+        yield f"{plural(undecided, 'gate verdict')} {'is' if undecided == 1 else 'are'} missing"
 
 
 def _name(name: str) -> str:
@@ -142,22 +141,6 @@ def _name(name: str) -> str:
 
 def _violation(name: str, score: DimensionScore) -> str:
     return f"{score.gate_violations} of {plural(score.gate_trials, 'execution')} violated {_name(name)}"
-
-
-def _open_gates(table: ScoreTable) -> dict[str, int]:
-    """By dimension: counted trials with a gate of it that is undecided, and none that failed."""
-    counts: dict[str, int] = {}
-    for task in table.tasks:
-        for trial in task.trials:
-            for name in _open_in(trial) if trial.counted or trial.placeholder else ():
-                counts[name] = counts.get(name, 0) + 1
-    return counts
-
-
-def _open_in(trial: TrialScore) -> set[str]:
-    gates = [criterion for criterion in trial.criteria if criterion.gate]
-    failed = {gate.dimension for gate in gates if gate.outcome == "fail"}
-    return {gate.dimension for gate in gates if gate.outcome not in ("pass", "fail", "report")} - failed
 
 
 # --- the numbers -----------------------------------------------------------------------------------
@@ -209,9 +192,6 @@ def interval(
 
 
 def _dimension_rows(table: ScoreTable) -> Iterator[Row]:
-    voters = pooled_voters(table)
-    undecided = _open_gates(table)
-    least = "at least " if detail_is_partial(table) else ""
     for name, scored in table.dimensions.items():
         metric = f"dimension:{name}"
         bar = _bar(table, metric)
@@ -228,22 +208,9 @@ def _dimension_rows(table: ScoreTable) -> Iterator[Row]:
         yield Row(
             label="",
             value=average(pooled, bar),
-            votes=f"each check votes, {_pooled_count(pooled, voters.get(name, 0))} (pooled)",
-            extra=(*_missing(pooled), *_gate_lines(name, scored, undecided.get(name, 0), least)),
+            votes=f"each check votes, {_pooled_count(pooled, scored.pooled_voters)} (pooled)",
+            extra=(*_missing(pooled), *_gate_lines(name, scored)),
         )
-
-
-def pooled_voters(table: ScoreTable) -> dict[str, int]:
-    """By dimension: how many checks vote in its pooled score (each of them has one over their number)."""
-    found: dict[str, int] = {}
-    trials = (trial for task in table.tasks for trial in task.trials)
-    for criterion in (entry for trial in trials for entry in trial.criteria):
-        vote = criterion.votes.get(f"{criterion.dimension}.pooled", 0.0)
-        if vote > 0 and criterion.dimension not in found:
-            found[criterion.dimension] = round(1 / vote)
-            if len(found) == len(table.dimensions):
-                break
-    return found
 
 
 def _pooled_count(pooled: Average, voters: int) -> str:
@@ -265,15 +232,16 @@ def _missing(scored: Average) -> Iterator[tuple[str, str]]:
         yield "unknown", f"{count}; mean of the {scored.n_verdicts:,} graded: {percent(scored.graded_mean)}"
 
 
-def _gate_lines(name: str, scored: DimensionScore, undecided: int, least: str) -> Iterator[tuple[str, str]]:
+def _gate_lines(name: str, scored: DimensionScore) -> Iterator[tuple[str, str]]:
     if not scored.gate:
         return
+    undecided = scored.open_gates
     if scored.gate_violations:
         yield "fail", f"gate: {scored.gate_violations} ✗  {_violation(name, scored)}"
     if undecided:
         yield (
             "unknown",
-            f"gate: {least}{undecided} ?  of {plural(scored.gate_trials, 'execution')} not decided",
+            f"gate: {undecided} ?  of {plural(scored.gate_trials, 'execution')} not decided",
         )
     if not scored.gate_violations and not undecided:
         yield "pass", f"gate: ✓  no violation in {plural(scored.gate_trials, 'execution')}"

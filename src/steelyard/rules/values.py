@@ -8,8 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
+import msgspec
+
 _PLAIN = frozenset({str, int, bool, type(None)})
 """Types whose values need no second look when they are equal and of one type."""
+
+_ONE_FORM = _PLAIN - {str}
+"""Those of them that differ where they are not the same."""
 
 JsonType = Literal["null", "bool", "number", "text", "list", "object"]
 
@@ -61,10 +66,11 @@ def json_equal(left: Any, right: Any, *, text: Callable[[str], str] = nfc) -> bo
     pending = [(left, right)]
     while pending:
         a, b = pending.pop()
-        if type(a) in _PLAIN and type(a) is type(b) and a == b:
+        alike = type(a) is type(b)
+        if alike and type(a) in _PLAIN and a == b:
             continue
         kind = json_type(a)
-        if kind is None or kind != json_type(b):
+        if kind is None or kind != json_type(b) or (alike and type(a) in _ONE_FORM):
             return False
         if kind == "object":
             if a.keys() != b.keys():
@@ -77,6 +83,26 @@ def json_equal(left: Any, right: Any, *, text: Callable[[str], str] = nfc) -> bo
         elif not _leaves_equal(kind, a, b, text):
             return False
     return True
+
+
+_TEXTS = msgspec.msgpack.Encoder(order="deterministic").encode
+_NUMBERS = msgspec.msgpack.Encoder(order="deterministic", decimal_format="number").encode
+_NOT_FINITE = (b"\xcb\x7f\xf0", b"\xcb\xff\xf0", b"\xcb\x7f\xf8", b"\xcb\xff\xf8")
+
+
+def packed(value: Any) -> bytes | None:
+    """Bytes that are the same only for values that `json_equal` calls equal, or None where there are none.
+
+    Equal values may have different ones (1 and 1.0), so a difference says nothing. None for a value that holds a
+    decimal (which would look like a text), a number that is not finite, or what has no such form.
+    """
+    try:
+        found = _TEXTS(value)
+        if found != _NUMBERS(value):
+            return None
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if b"\xcb" in found and any(mark in found for mark in _NOT_FINITE) else found
 
 
 def _leaves_equal(kind: JsonType, a: Any, b: Any, text: Callable[[str], str]) -> bool:

@@ -1,7 +1,8 @@
 """Cells to averages, with the effective vote of every verdict in each of them.
 
 An average is linear in the scores: value = sum of vote x score. A verdict's vote is its weight among the criteria
-of its trial, times one over the trials of its task, times its task's vote.
+of its trial, times one over the trials of its task, times its task's vote. All sums go by task first, so that what
+changes in one task can be put in the place of what was there.
 """
 
 from __future__ import annotations
@@ -9,17 +10,51 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from steelyard.scoring.cells import GRADED, SKIPPED, Bools, Cells, Floats, Ints
-from steelyard.scoring.plan import Plan, task_weights
+from steelyard.model.columns import GRADED, SKIPPED
+from steelyard.scoring.cells import Cells
+from steelyard.scoring.plan import Bools, Floats, Ints, Plan, task_weights
 
 
-class GroupScores(msgspec.Struct, kw_only=True):
-    """One group of criteria (a dimension or a layer).
+class GroupTasks(msgspec.Struct, frozen=True, kw_only=True):
+    """One group of criteria (a dimension or a layer), task by task.
 
-    `task_graded` and `trial_graded` count graded verdicts: a value stands only where something was graded.
-    `task_low`, `task_high` are per task (NaN where the group has no value there), `weights` their relative
-    votes, `votes` and `pooled_votes` per cell. All means are null when no task has a value.
+    `low`, `high` and `graded_mean` are NaN where the group has no value in a task. `graded` of `assigned` verdicts were
+    graded. `voters` have a vote in the pooled score, which sums to `pooled_low` and `pooled_high`; `pooled_voters` of
+    them were graded.
     """
+
+    low: Floats
+    high: Floats
+    graded_mean: Floats
+    graded: Ints
+    assigned: Ints
+    voters: Floats
+    pooled_low: Floats
+    pooled_high: Floats
+    pooled_voters: Floats
+
+    def with_part(self, part: GroupTasks, tasks: Ints) -> GroupTasks:
+        """The same with these tasks as they are in `part`."""
+        changed = {}
+        for name in self.__struct_fields__:
+            column = getattr(self, name).copy()
+            column[tasks] = getattr(part, name)[tasks]
+            changed[name] = column
+        return msgspec.structs.replace(self, **changed)
+
+
+class GroupTrials(msgspec.Struct, frozen=True, kw_only=True):
+    """The same group trial by trial: its mean (NaN where it has none), the weight behind it, graded verdicts."""
+
+    low: Floats
+    weight: Floats
+    graded: Ints
+    voting: Floats
+    """By task: trials with a value."""
+
+
+class GroupScores(msgspec.Struct, frozen=True, kw_only=True):
+    """One group over the suite. `weights` are the relative votes of the tasks. Means are null when no task has one."""
 
     low: float | None
     high: float | None
@@ -27,85 +62,111 @@ class GroupScores(msgspec.Struct, kw_only=True):
     pooled_low: float | None
     pooled_high: float | None
     pooled_graded: float | None
+    voters: int
     n_graded: int
     n_assigned: int
     n_tasks: int
     assigned_tasks: int
-    task_low: Floats
-    task_high: Floats
-    trial_low: Floats
-    task_graded: Ints
-    trial_graded: Ints
     weights: Floats
-    votes: Floats
-    pooled_votes: Floats
+    tasks: GroupTasks
 
 
-def trial_tasks(cells: Cells) -> Ints:
-    """The task of each trial."""
-    return np.array([trial.task for trial in cells.trials], dtype=np.int64)
-
-
-def score_group(plan: Plan, cells: Cells, member: Bools) -> GroupScores:
+def score_group(plan: Plan, cells: Cells, member: Bools) -> tuple[GroupTasks, GroupTrials]:
     """Average the cells that `member` marks, over the counted trials."""
-    inside = member & cells.counted
-    leaves = cells.skip_fail & ~cells.obligation  # an auxiliary skip by a graded fail is not measured at all
-    weight = np.where(inside & ~leaves, cells.weight, 0.0)
-    graded = cells.status == GRADED
-    low = np.where(graded, cells.score, 0.0)
-    high = np.where(graded, cells.score, np.where(cells.skip_fail, 0.0, 1.0))
-    trial_low, trial_weight = _by_trial(cells, weight, low)
-    trial_high, _ = _by_trial(cells, weight, high)
-    task_of = trial_tasks(cells)
-    n_tasks = len(plan.tasks)
-    task_low, trials_voting = _by_task(task_of, trial_low, n_tasks)
-    task_high, _ = _by_task(task_of, trial_high, n_tasks)
-    has_value = ~np.isnan(task_low)
-    weights = np.array(task_weights(plan.suite, plan.tasks, tuple(bool(flag) for flag in has_value)))
-    votes = _votes(cells, weight, trial_weight, task_of, trials_voting, weights)
-    has_vote = np.array(task_weights(plan.suite, plan.tasks, (True,) * n_tasks)) > 0
-    pooled = np.where((weight > 0) & has_vote[task_of[cells.trial]], 1.0, 0.0)
-    voters = float(pooled.sum())
+    inside = np.flatnonzero(member & cells.counted)
+    trial, status, score = cells.trial[inside], cells.status[inside], cells.score[inside]
+    task_of = cells.layout.task
+    task = task_of[trial]
+    skip_fail = cells.skip_fail[inside]
+    leaves = (
+        skip_fail & ~cells.obligation[inside]
+    )  # an auxiliary skip by a graded fail is not measured at all
+    weight = np.where(leaves, 0.0, cells.weight[inside])
+    graded = status == GRADED
+    low = np.where(graded, score, 0.0)
+    high = np.where(graded, score, np.where(skip_fail, 0.0, 1.0))
+    n, m = len(plan.tasks), len(task_of)
+    trial_low, trial_weight = _by_trial(trial, m, weight, low)
+    trial_high, _ = _by_trial(trial, m, weight, high)
+    trial_graded, _ = _by_trial(trial, m, np.where(graded, weight, 0.0), score)
+    task_low, voting = _by_task(task_of, trial_low, n)
+    has_vote = task_weights(plan, np.ones(n, dtype=np.bool_)) > 0
+    pooled = np.where((weight > 0) & has_vote[task], 1.0, 0.0)
+    tasks = GroupTasks(
+        low=task_low,
+        high=_by_task(task_of, trial_high, n)[0],
+        graded_mean=_by_task(task_of, trial_graded, n)[0],
+        graded=np.bincount(task[graded], minlength=n),
+        assigned=np.bincount(task, minlength=n),
+        voters=_sums(task, pooled, n),
+        pooled_low=_sums(task, pooled * low, n),
+        pooled_high=_sums(task, pooled * high, n),
+        pooled_voters=_sums(task, pooled * graded, n),
+    )
+    trials = GroupTrials(
+        low=trial_low, weight=trial_weight, graded=np.bincount(trial[graded], minlength=m), voting=voting
+    )
+    return tasks, trials
+
+
+def average_group(plan: Plan, tasks: GroupTasks) -> GroupScores:
+    """The averages over all tasks."""
+    has_value = ~np.isnan(tasks.low)
+    weights = task_weights(plan, has_value)
+    voters, graded_voters = float(tasks.voters.sum()), float(tasks.pooled_voters.sum())
+    pooled_low = float(tasks.pooled_low.sum())
     return GroupScores(
-        low=_weighted(task_low, weights),
-        high=_weighted(task_high, weights),
-        graded_mean=_graded_mean(plan, cells, np.where(graded, weight, 0.0), task_of),
-        pooled_low=_ratio(float((pooled * low).sum()), voters),
-        pooled_high=_ratio(float((pooled * high).sum()), voters),
-        pooled_graded=_ratio(float((pooled * low)[graded].sum()), float(pooled[graded].sum())),
-        n_graded=int((inside & graded).sum()),
-        n_assigned=int(inside.sum()),
+        low=_weighted(tasks.low, weights),
+        high=_weighted(tasks.high, weights),
+        graded_mean=_weighted(tasks.graded_mean, task_weights(plan, ~np.isnan(tasks.graded_mean))),
+        pooled_low=_ratio(pooled_low, voters),
+        pooled_high=_ratio(float(tasks.pooled_high.sum()), voters),
+        pooled_graded=_ratio(pooled_low, graded_voters),
+        voters=int(voters),
+        n_graded=int(tasks.graded.sum()),
+        n_assigned=int(tasks.assigned.sum()),
         n_tasks=int(has_value.sum()),
-        assigned_tasks=len(np.unique(task_of[cells.trial[inside]])),
-        task_low=task_low,
-        task_high=task_high,
-        trial_low=trial_low,
-        task_graded=np.bincount(task_of[cells.trial[inside & graded]], minlength=n_tasks),
-        trial_graded=np.bincount(cells.trial[inside & graded], minlength=len(cells.trials)),
+        assigned_tasks=int((tasks.assigned > 0).sum()),
         weights=weights,
-        votes=votes,
-        pooled_votes=pooled / voters if voters else pooled,
+        tasks=tasks,
     )
 
 
+def votes(cells: Cells, chosen: Ints, group: GroupScores, trials: GroupTrials) -> tuple[Floats, Floats]:
+    """The effective votes of these cells of the group in its task average and in its pooled score."""
+    trial = cells.trial[chosen]
+    task = cells.layout.task[trial]
+    leaves = cells.skip_fail[chosen] & ~cells.obligation[chosen]
+    weight = np.where(cells.counted[chosen] & ~leaves, cells.weight[chosen], 0.0)
+    total = group.weights.sum()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        in_suite = group.weights[task] / total
+        found = in_suite * (1.0 / trials.voting[task]) * (weight / trials.weight[trial])
+    average = np.where((weight > 0) & (group.weights[task] > 0), found, 0.0)
+    pooled = np.where((weight > 0) & (group.tasks.voters[task] > 0), 1.0, 0.0)
+    return average, pooled / group.voters if group.voters else pooled
+
+
+def _sums(group: Ints, value: Floats, n: int) -> Floats:
+    return np.bincount(group, weights=value, minlength=n).astype(np.float64)
+
+
 def _ratio(top: float, bottom: float) -> float | None:
-    return top / bottom if bottom > 0 else None
+    return min(1.0, top / bottom) if bottom > 0 else None
 
 
-def _by_trial(cells: Cells, weight: Floats, value: Floats) -> tuple[Floats, Floats]:
+def _by_trial(trial: Ints, m: int, weight: Floats, value: Floats) -> tuple[Floats, Floats]:
     """Weighted mean in each trial, NaN where no weight is left; and the weights' sums."""
-    n = len(cells.trials)
-    total: Floats = np.bincount(cells.trial, weights=weight, minlength=n).astype(np.float64)
-    summed: Floats = np.bincount(cells.trial, weights=weight * value, minlength=n).astype(np.float64)
+    total, summed = _sums(trial, weight, m), _sums(trial, weight * value, m)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(total > 0, summed / total, np.nan), total
 
 
 def _by_task(task_of: Ints, trial_value: Floats, n_tasks: int) -> tuple[Floats, Floats]:
     """Mean over the trials of each task that have a value, NaN where none has; and how many had."""
-    has_value = ~np.isnan(trial_value)
-    count: Floats = np.bincount(task_of, weights=has_value, minlength=n_tasks).astype(np.float64)
-    summed = np.bincount(task_of, weights=np.where(has_value, trial_value, 0.0), minlength=n_tasks)
+    has_value = (~np.isnan(trial_value)).astype(np.float64)
+    count = _sums(task_of, has_value, n_tasks)
+    summed = _sums(task_of, np.where(has_value > 0, trial_value, 0.0), n_tasks)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(count > 0, summed / count, np.nan), count
 
@@ -117,25 +178,6 @@ def _weighted(task_value: Floats, weights: Floats) -> float | None:
         return None
     total = float(weights[voting].sum())
     return min(1.0, max(0.0, float((weights[voting] * task_value[voting]).sum()) / total))
-
-
-def _graded_mean(plan: Plan, cells: Cells, weight: Floats, task_of: Ints) -> float | None:
-    """The same average over graded verdicts only: tasks and trials without one have no part in it."""
-    trial_value, _ = _by_trial(cells, weight, cells.score)
-    task_value, _ = _by_task(task_of, trial_value, len(plan.tasks))
-    voting = tuple(bool(flag) for flag in ~np.isnan(task_value))
-    return _weighted(task_value, np.array(task_weights(plan.suite, plan.tasks, voting)))
-
-
-def _votes(
-    cells: Cells, weight: Floats, trial_weight: Floats, task_of: Ints, trials_voting: Floats, weights: Floats
-) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        in_trial = weight / trial_weight[cells.trial]
-        in_task = 1.0 / trials_voting[task_of[cells.trial]]
-        in_suite = weights[task_of[cells.trial]] / weights.sum()
-        votes = in_suite * in_task * in_trial
-    return np.where((weight > 0) & (weights[task_of[cells.trial]] > 0), votes, 0.0)
 
 
 def undecided(cells: Cells) -> Bools:

@@ -2,107 +2,149 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 
 import msgspec
 import numpy as np
 
 from steelyard.model.table import Completion, Count, KScore, PassRate, TaskCount
-from steelyard.scoring.averages import trial_tasks, undecided
-from steelyard.scoring.cells import CONFLICT, GRADED, Bools, Cells, Floats
+from steelyard.scoring.averages import undecided
+from steelyard.scoring.cells import CONFLICT, Cells
 from steelyard.scoring.confidence import rate_interval, task_interval
-from steelyard.scoring.plan import Plan, task_weights
+from steelyard.scoring.plan import Bools, Floats, Ints, Plan, task_weights
 from steelyard.stats.repeats import pass_at_k, pass_hat_k
 
 MOST_K = 32
 """pass^k and pass@k are listed up to this k (and always up to 2)."""
 
 
-class Acceptance(msgspec.Struct, kw_only=True):
-    """Per trial: complete for sure (`low`), and complete if everything missing came out well (`high`)."""
+class AcceptedTasks(msgspec.Struct, frozen=True, kw_only=True):
+    """Task by task: counted trials `of` (with stand-ins), `own` (without), and faults.
+
+    `low` are complete for sure, `high` if everything missing came out well, `own_high` of them without stand-ins.
+    """
+
+    of: Ints
+    own: Ints
+    faults: Ints
+    low: Ints
+    high: Ints
+    own_high: Ints
+
+    def with_part(self, part: AcceptedTasks, tasks: Ints) -> AcceptedTasks:
+        """The same with these tasks as they are in `part`."""
+        changed = {}
+        for name in self.__struct_fields__:
+            column = getattr(self, name).copy()
+            column[tasks] = getattr(part, name)[tasks]
+            changed[name] = column
+        return msgspec.structs.replace(self, **changed)
+
+    @property
+    def share_low(self) -> Floats:
+        """Completion of each task, at least."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.low / self.of
+
+    @property
+    def share_high(self) -> Floats:
+        """Completion of each task, at most."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.high / self.of
+
+
+class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
+    """Trial by trial: complete for sure, and complete if everything missing came out well."""
 
     low: Bools
     high: Bools
-    task_low: Floats
-    task_high: Floats
-    weights: Floats
 
 
-def accept(plan: Plan, cells: Cells) -> Acceptance:
+def accept(plan: Plan, cells: Cells) -> tuple[AcceptedTasks, Acceptance]:
     """Apply each task's acceptance rule. How the trial ended is read before any verdict."""
-    n = len(cells.trials)
-    rule = cells.in_rule
-    ruled = np.bincount(cells.trial, weights=rule, minlength=n) > 0  # no requirement, no completion
-    short = np.bincount(cells.trial, weights=rule & ~cells.passed, minlength=n)
-    broken = np.bincount(cells.trial, weights=rule & ~cells.passed & ~undecided(cells), minlength=n)
-    ended = np.array(
+    layout, rule = cells.layout, cells.in_rule
+    n, m = len(plan.tasks), len(layout.task)
+    ruled = np.bincount(cells.trial[rule], minlength=m) > 0  # no requirement, no completion
+    short = rule & ~cells.passed
+    low = np.bincount(cells.trial[short], minlength=m) == 0
+    high = np.bincount(cells.trial[short & ~undecided(cells)], minlength=m) == 0
+    ended = _ends_well(plan, cells)
+    open_end = layout.ended == layout.endings.index(CONFLICT)
+    counted = layout.counted
+    accepted = Acceptance(low=low & ended & counted & ruled, high=high & (ended | open_end) & counted & ruled)
+    tasks = AcceptedTasks(
+        of=np.bincount(layout.task[counted], minlength=n),
+        own=np.bincount(layout.task[counted & ~layout.stand_in], minlength=n),
+        faults=np.bincount(layout.task[~counted], minlength=n),
+        low=np.bincount(layout.task[accepted.low], minlength=n),
+        high=np.bincount(layout.task[accepted.high], minlength=n),
+        own_high=np.bincount(layout.task[accepted.high & ~layout.stand_in], minlength=n),
+    )
+    return tasks, accepted
+
+
+def _ends_well(plan: Plan, cells: Cells) -> Bools:
+    """Trials that ended in a way their task accepts, or that do not say how."""
+    layout = cells.layout
+    well = np.array(
         [
-            trial.ended_by is None or trial.ended_by in plan.tasks[trial.task].task.complete_when.ended_by
-            for trial in cells.trials
+            [ending in shape.example.complete_when.ended_by for ending in layout.endings] + [True]
+            for shape in plan.shapes
         ],
         dtype=np.bool_,
     )
-    open_end = np.array([trial.ended_by == CONFLICT for trial in cells.trials], dtype=np.bool_)
-    counted = np.array([trial.counted for trial in cells.trials], dtype=np.bool_)
-    low, high = (short == 0) & ended & counted & ruled, (broken == 0) & (ended | open_end) & counted & ruled
-    task_of = trial_tasks(cells)
-    of = np.bincount(task_of, weights=counted, minlength=len(plan.tasks))
-    return Acceptance(
-        low=low,
-        high=high,
-        task_low=np.bincount(task_of, weights=low, minlength=len(plan.tasks)) / of,
-        task_high=np.bincount(task_of, weights=high, minlength=len(plan.tasks)) / of,
-        weights=np.array(task_weights(plan.suite, plan.tasks, (True,) * len(plan.tasks))),
-    )
+    found: Bools = well[plan.shape_of[layout.task], layout.ended]
+    return found
 
 
-def completion(plan: Plan, cells: Cells, accepted: Acceptance) -> Completion:
+def completion(plan: Plan, accepted: AcceptedTasks) -> Completion:
     """The mean of task completion with its plain counts and interval."""
-    total = float(accepted.weights.sum())
-    low = min(1.0, float((accepted.weights * accepted.task_low).sum()) / total)
-    high = min(1.0, float((accepted.weights * accepted.task_high).sum()) / total)
-    counted = sum(trial.counted and not trial.stand_in for trial in cells.trials)
+    weights = task_weights(plan, np.ones(len(plan.tasks), dtype=np.bool_))
+    total = float(weights.sum())
+    task_low, task_high = accepted.share_low, accepted.share_high
+    low = min(1.0, float((weights * task_low).sum()) / total)
+    high = min(1.0, float((weights * task_high).sum()) / total)
     return Completion(
         value=low,
         low=low,
         high=high,
-        trials=Count(complete=int(accepted.low.sum()), of=counted),
-        tasks=TaskCount(always_complete=int((accepted.task_low == 1.0).sum()), of=len(plan.tasks)),
-        ci=task_interval(plan, accepted.task_low, accepted.task_high, accepted.weights),
+        trials=Count(complete=int(accepted.low.sum()), of=int(accepted.own.sum())),
+        tasks=TaskCount(always_complete=int((task_low == 1.0).sum()), of=len(plan.tasks)),
+        ci=task_interval(plan, task_low, task_high, weights),
     )
 
 
-def repeats(plan: Plan, cells: Cells, accepted: Acceptance) -> tuple[dict[str, KScore], dict[str, KScore]]:
+def repeats(accepted: AcceptedTasks) -> tuple[dict[str, KScore], dict[str, KScore]]:
     """pass^k and pass@k by the unbiased estimators, each over the tasks with at least k trials that were no fault."""
-    task_of = trial_tasks(cells)
-    counted = np.array([trial.counted and not trial.stand_in for trial in cells.trials], dtype=np.bool_)
-    n = np.bincount(task_of, weights=counted, minlength=len(plan.tasks)).astype(int).tolist()
-    c = np.bincount(task_of, weights=accepted.low, minlength=len(plan.tasks)).astype(int).tolist()
+    alike = Counter(zip(accepted.own.tolist(), accepted.low.tolist(), strict=True))
     hat, at = {}, {}
-    for k in range(1, max(2, min(max(n, default=0), MOST_K)) + 1):
-        able = [(trials, passed) for trials, passed in zip(n, c, strict=True) if trials >= k]
-        hat[str(k)] = _mean_k([pass_hat_k(trials, passed, k) for trials, passed in able])
-        at[str(k)] = _mean_k([pass_at_k(trials, passed, k) for trials, passed in able])
+    for k in range(1, max(2, min(int(accepted.own.max(initial=0)), MOST_K)) + 1):
+        able = {counts: tasks for counts, tasks in alike.items() if counts[0] >= k}
+        hat[str(k)] = _mean_k(pass_hat_k, able, k)
+        at[str(k)] = _mean_k(pass_at_k, able, k)
     return hat, at
 
 
-def _mean_k(values: list[Fraction | None]) -> KScore:
-    known = [value for value in values if value is not None]
-    if not known:
+def _mean_k(
+    estimator: Callable[[int, int, int], Fraction | None], alike: dict[tuple[int, int], int], k: int
+) -> KScore:
+    n_tasks = sum(alike.values())
+    if not n_tasks:
         return KScore(value=None, n_tasks=0, status="too_few_trials")
-    return KScore(value=float(sum(known, Fraction(0)) / len(known)), n_tasks=len(known))
+    total = sum(((estimator(n, c, k) or Fraction(0)) * tasks for (n, c), tasks in alike.items()), Fraction(0))
+    return KScore(value=float(total / n_tasks), n_tasks=n_tasks)
 
 
-def pass_rate(cells: Cells, accepted: Acceptance, *, independent: bool = True) -> PassRate:
+def pass_rate(accepted: AcceptedTasks, *, independent: bool = True) -> PassRate:
     """Complete trials of all trials that were no fault; a planned trial without a record counts as not passed.
 
     The empty trial that holds the votes of a task with only faults is no execution, so it is not among them.
     """
-    own = [index for index, trial in enumerate(cells.trials) if trial.counted and not trial.stand_in]
-    complete = int(sum(bool(accepted.low[index]) for index in own))
-    possible = int(sum(bool(accepted.high[index]) for index in own))
-    faults = sum(not trial.counted for trial in cells.trials)
-    of = len(own)
+    complete, possible = int(accepted.low.sum()), int(accepted.own_high.sum())
+    of, faults = int(accepted.own.sum()), int(accepted.faults.sum())
+    one_each = not (accepted.of > 1).any()
     return PassRate(
         value=complete / of if of else None,
         low=complete / of if of else None,
@@ -110,26 +152,5 @@ def pass_rate(cells: Cells, accepted: Acceptance, *, independent: bool = True) -
         complete=complete,
         of=of,
         strict=complete / (of + faults) if of + faults else None,
-        ci=rate_interval(complete, possible, of) if independent and _one_trial_each(cells) else None,
+        ci=rate_interval(complete, possible, of) if independent and one_each else None,
     )
-
-
-def _one_trial_each(cells: Cells) -> bool:
-    tasks = [trial.task for trial in cells.trials if trial.counted]
-    return len(tasks) == len(set(tasks))
-
-
-def fault_counts(cells: Cells) -> dict[str, int]:
-    """Trials that ended by an infrastructure or simulator fault; they are in no mean."""
-    ended = [trial.ended_by for trial in cells.trials]
-    return {
-        "infrastructure": ended.count("infrastructure_fault"),
-        "simulator": ended.count("simulator_fault"),
-    }
-
-
-def gate_states(cells: Cells) -> tuple[int, int]:
-    """Over counted trials: gates graded below their mark, and gates with no pass for another reason."""
-    gates = cells.gate & cells.counted
-    violated = gates & (cells.status == GRADED) & ~cells.passed
-    return int(violated.sum()), int((gates & ~cells.passed & ~violated).sum())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.model.table import Ci
-from steelyard.scoring.cells import Floats
-from steelyard.scoring.plan import Plan
+from steelyard.scoring.plan import Floats, Ints, Plan
 from steelyard.stats.clustered import mean_interval
 from steelyard.stats.intervals import wilson
 from steelyard.stats.results import Interval
@@ -18,8 +17,8 @@ def task_interval(plan: Plan, low: Floats, high: Floats, weights: Floats) -> Ci:
     Wilson where each task has one equal vote and every score is 0 or 1; else t on the task scores (stratified by the
     tag of declared shares, clustered where declared). `low` and `high` are per task, NaN where a task has no value.
     """
-    voting = [index for index in range(len(low)) if weights[index] > 0 and not np.isnan(low[index])]
-    if not voting:
+    voting = np.flatnonzero((weights > 0) & ~np.isnan(low))
+    if not len(voting):
         return Ci(low=None, high=None, method="none", status="no_data")
     bottom = _interval(plan, voting, low, weights)
     top = bottom if np.array_equal(low, high, equal_nan=True) else _interval(plan, voting, high, weights)
@@ -34,17 +33,18 @@ def task_interval(plan: Plan, low: Floats, high: Floats, weights: Floats) -> Ci:
     )
 
 
-def _interval(plan: Plan, voting: list[int], values: Floats, weights: Floats) -> Interval:
+def _interval(plan: Plan, voting: Ints, values: Floats, weights: Floats) -> Interval:
     suite = plan.suite
-    picked = [float(values[index]) for index in voting]
-    votes = [float(weights[index]) for index in voting]
-    tags = [plan.tasks[index].task.tags for index in voting]
+    picked, votes = values[voting], weights[voting]
+    tags = (
+        [plan.tasks[index].task.tags for index in voting.tolist()] if suite.weights or suite.clusters else []
+    )
     strata = [tag[suite.weights.by] for tag in tags] if suite.weights else None
     clusters = [tag[suite.clusters] for tag in tags] if suite.clusters else None
     dependent = clusters is not None and len(set(clusters)) < len(clusters)
-    equal = strata is None and max(votes) == min(votes)
-    if equal and not dependent and all(value in (0.0, 1.0) for value in picked):
-        return wilson(int(sum(picked)), len(picked))
+    equal = strata is None and votes.max() == votes.min()
+    if equal and not dependent and bool(((picked == 0.0) | (picked == 1.0)).all()):
+        return wilson(int(picked.sum()), len(picked))
     return mean_interval(picked, weights=votes, strata=strata, clusters=clusters)
 
 

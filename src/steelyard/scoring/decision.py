@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from steelyard.model.table import Primary
 from steelyard.scoring.averages import undecided
-from steelyard.scoring.cells import GRADED, Bools, Cells
-from steelyard.scoring.completion import Acceptance
-from steelyard.scoring.plan import Plan
+from steelyard.scoring.cells import GRADED, Cells
+from steelyard.scoring.completion import AcceptedTasks
+from steelyard.scoring.plan import Bools, Ints, Plan
 
-K = TypeVar("K", bound=Hashable)
 NEAR = 1e-9
 """Floats decide when they are further than this from the bar; exact fractions decide the rest."""
 
@@ -69,74 +67,110 @@ def rational(score: float) -> Fraction:
     return simple if float(simple) == score else Fraction(Decimal(repr(score)))
 
 
-def exact_completion(plan: Plan, cells: Cells, accepted: Acceptance, high: bool) -> Fraction:
+def exact_completion(plan: Plan, accepted: AcceptedTasks, high: bool) -> Fraction:
     """Mean of task completion in exact fractions."""
     done = (accepted.high if high else accepted.low).tolist()
-    passed = [0] * len(plan.tasks)
-    of = [0] * len(plan.tasks)
-    for index, trial in enumerate(cells.trials):
-        if trial.counted:
-            of[trial.task] += 1
-            passed[trial.task] += done[index]
-    counts = dict(enumerate(zip(passed, of, strict=True)))
-    return _exact_mean(plan, counts, lambda count: Fraction(*count), nobody=Fraction(int(high)))
+    alike = Counter(zip(_vote_keys(plan), done, accepted.of.tolist(), strict=True))
+    voting = Counter[Any]()
+    for (key, _, _), tasks in alike.items():
+        voting[key] += tasks
+    votes = _votes(plan, voting)
+    total = sum((votes[key] * tasks for key, tasks in voting.items()), Fraction(0))
+    summed = sum(
+        (votes[key] * tasks * Fraction(passed, of) for (key, passed, of), tasks in alike.items()), Fraction(0)
+    )
+    return summed / total if total else Fraction(int(high))
 
 
 def exact_average(plan: Plan, cells: Cells, member: Bools, high: bool) -> Fraction:
-    """The task average of a group in exact fractions; 0 or 1 where nothing votes."""
-    missing = undecided(cells)
-    votes = (member & ~(cells.skip_fail & ~cells.obligation) & (cells.weight > 0)).tolist()
-    score = np.where(cells.status == GRADED, cells.score, np.where(missing & high, 1.0, 0.0)).tolist()
-    came_out: dict[int, Counter[Held]] = {}
-    for index, trial in enumerate(cells.trials):
-        if not trial.counted:
-            continue
-        start = cells.offset[index]
-        held = tuple(
-            (criterion.weight, score[start + position])
-            for position, criterion in enumerate(plan.tasks[trial.task].criteria)
-            if votes[start + position]
-        )
-        if held:
-            came_out.setdefault(trial.task, Counter())[held] += 1
-    tasks = {task: tuple(sorted(trials.items())) for task, trials in came_out.items()}
-    return _exact_mean(plan, tasks, _task_value, nobody=Fraction(int(high)))
+    """The task average of a group in exact fractions; 0 or 1 where nothing votes.
+
+    It is linear: cells of equal score and weight, in trials of equal weight, in tasks of equal vote and as many trials,
+    are added at once.
+    """
+    leaves = cells.skip_fail & ~cells.obligation
+    voting = np.flatnonzero(member & cells.counted & ~leaves & (cells.weight > 0))
+    if not len(voting):
+        return Fraction(int(high))
+    trial = cells.trial[voting]
+    weight_code, weights = _weight_codes(plan, cells.asked[voting])
+    trial_code, trial_weights = _trial_weights(trial, weight_code, weights)
+    voters = np.unique(trial)
+    task = cells.layout.task[trial]
+    of = np.bincount(cells.layout.task[voters], minlength=len(plan.tasks))
+    vote_code, votes, total = _task_votes(plan, np.flatnonzero(of))
+    missing = undecided(cells)[voting] & high
+    score = np.where(cells.status[voting] == GRADED, cells.score[voting], np.where(missing, 1.0, 0.0))
+    scores, score_code = np.unique(score, return_inverse=True)
+    sizes, size_code = np.unique(of[task], return_inverse=True)
+    group, times = _together([vote_code[task], size_code, trial_code, weight_code, score_code])
+    exact = [rational(value) for value in scores.tolist()]
+    summed = Fraction(0)
+    for (vote, size, whole, weight, came_out), count in zip(group, times, strict=True):
+        if exact[came_out]:
+            part = votes[vote] * weights[weight] * exact[came_out] / (int(sizes[size]) * trial_weights[whole])
+            summed += part * count
+    return summed / total if total else Fraction(int(high))
 
 
-Held = tuple[tuple[Decimal, float], ...]
-"""(weight, score) of each voting criterion of one trial."""
+def _together(columns: list[Ints]) -> tuple[list[list[int]], list[int]]:
+    """The different combinations of these codes, and how often each occurs."""
+    code = np.zeros(len(columns[0]), dtype=np.int64)
+    first = np.zeros(0, dtype=np.int64)
+    for column in columns:
+        joined = code * (int(column.max()) + 1) + column
+        _, first, code = np.unique(joined, return_index=True, return_inverse=True)
+    groups = [[int(column[entry]) for column in columns] for entry in first.tolist()]
+    return groups, np.bincount(code).tolist()
 
 
-@lru_cache(maxsize=4096)
-def _trial_value(held: Held) -> Fraction:
-    total = sum((Fraction(weight) for weight, _ in held), Fraction(0))
-    return sum((Fraction(weight) * rational(value) for weight, value in held), Fraction(0)) / total
+def _weight_codes(plan: Plan, asked: Ints) -> tuple[Ints, list[Fraction]]:
+    known: dict[Decimal, int] = {}
+    codes = np.array([known.setdefault(weight, len(known)) for weight in plan.asked.weights], dtype=np.int64)
+    return codes[asked], [Fraction(weight) for weight in known]
 
 
-def _task_value(trials: tuple[tuple[Held, int], ...]) -> Fraction:
-    of = sum(times for _, times in trials)
-    return sum((_trial_value(held) * times for held, times in trials), Fraction(0)) / of
+def _trial_weights(trial: Ints, code: Ints, weights: Sequence[Fraction]) -> tuple[Ints, list[Fraction]]:
+    """For each cell the code of its trial's whole weight, and those weights: exact sums over the trial's cells."""
+    starts = np.flatnonzero(np.concatenate(([True], trial[1:] != trial[:-1])))
+    sizes = np.diff(np.concatenate((starts, [len(trial)])))
+    known: dict[Any, int] = {}
+    if len(weights) == 1:  # the whole weight follows from the number of cells
+        wholes, codes = np.unique(sizes, return_inverse=True)
+        return np.repeat(codes, sizes), [weights[0] * int(size) for size in wholes]
+    found = []
+    text, width = np.ascontiguousarray(code).tobytes(), code.itemsize
+    for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
+        found.append(known.setdefault(text[start * width : (start + size) * width], len(known)))
+    sums = [
+        sum((weights[each] for each in np.frombuffer(held, dtype=np.int64).tolist()), Fraction(0))
+        for held in known
+    ]
+    return np.repeat(np.array(found, dtype=np.int64), sizes), sums
 
 
-def _exact_mean(
-    plan: Plan, came_out: Mapping[int, K], value_of: Callable[[K], Fraction], *, nobody: Fraction
-) -> Fraction:
-    """The mean by task votes; `nobody` where no task has a vote. Tasks that came out alike are added at once."""
-    suite = plan.suite
-    if suite.weights is None:
-        alike = Counter[tuple[Any, K]]((plan.tasks[task].task.weight, key) for task, key in came_out.items())
-        votes = {weight: Fraction(1 if weight is None else weight) for weight, _ in alike}
-    else:
-        tag, shares = suite.weights.by, suite.weights.shares
-        alike = Counter[tuple[Any, K]](
-            (plan.tasks[task].task.tags[tag], key) for task, key in came_out.items()
-        )
-        sizes: Counter[Any] = Counter()
-        for (name, _), times in alike.items():
-            sizes[name] += times
-        votes = {name: Fraction(shares[name]) / size for name, size in sizes.items()}
-    total = sum((votes[weight] * times for (weight, _), times in alike.items()), Fraction(0))
-    summed = sum(
-        (votes[weight] * times * value_of(key) for (weight, key), times in alike.items()), Fraction(0)
-    )
-    return summed / total if total else nobody
+def _vote_keys(plan: Plan) -> list[Any]:
+    """What decides the vote of each task: its weight, or its group."""
+    if plan.group is not None:
+        return list(plan.group.tolist())
+    return [entry.task.weight for entry in plan.tasks]
+
+
+def _votes(plan: Plan, voting: Mapping[Any, int]) -> dict[Any, Fraction]:
+    """The vote of a task by its key, where so many tasks of that key vote."""
+    if plan.suite.weights is None:
+        return {key: Fraction(1 if key is None else key) for key in voting}
+    shares = list(plan.suite.weights.shares.values())
+    return {key: Fraction(shares[key]) / tasks for key, tasks in voting.items()}
+
+
+def _task_votes(plan: Plan, tasks: Ints) -> tuple[Ints, list[Fraction], Fraction]:
+    """A code for the vote of each task that votes, those votes, and their sum over the tasks."""
+    keys = _vote_keys(plan)
+    voting = Counter(keys[task] for task in tasks.tolist())
+    votes = _votes(plan, voting)
+    known = {key: place for place, key in enumerate(voting)}
+    code = np.zeros(len(plan.tasks), dtype=np.int64)
+    code[tasks] = [known[keys[task]] for task in tasks.tolist()]
+    total = sum((votes[key] * times for key, times in voting.items()), Fraction(0))
+    return code, [votes[key] for key in voting], total

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from statistics import median
 
 import msgspec
-import numpy as np
 
 from steelyard.model.standard import Suite
 from steelyard.model.table import (
     Average,
     Ci,
+    Completion,
     Coverage,
     DimensionScore,
     Measure,
@@ -21,53 +20,25 @@ from steelyard.model.table import (
     SuiteRef,
 )
 from steelyard.model.verdict import TrialRow, Verdict
-from steelyard.scoring.averages import GroupScores, score_group
-from steelyard.scoring.cells import GRADED, STATUS_WORDS, Bools, Cells, tabulate
-from steelyard.scoring.completion import (
-    Acceptance,
-    accept,
-    completion,
-    fault_counts,
-    gate_states,
-    pass_rate,
-    repeats,
-)
+from steelyard.scoring.alike import counts
+from steelyard.scoring.averages import GroupScores
+from steelyard.scoring.completion import completion, pass_rate, repeats
 from steelyard.scoring.confidence import task_interval
 from steelyard.scoring.decision import WORDS, Bounds, exact_average, exact_completion, exit_code, primary
-from steelyard.scoring.detail import graders, judged_rows, task_scores
-from steelyard.scoring.plan import Plan, plan
+from steelyard.scoring.detail import task_scores
+from steelyard.scoring.scored import Scored, compute
 from steelyard.scoring.slices import slices
+from steelyard.scoring.tallies import (
+    GateStates,
+    fault_counts,
+    gate_states,
+    graders,
+    median_of,
+    stated,
+)
+from steelyard.scoring.tallies import states as _states
 
 PRIMARY_DIMENSION = "dimension:"
-
-
-class Scored(msgspec.Struct, kw_only=True):
-    """Everything computed on the way to the table; kept together so that no number is computed twice."""
-
-    plan: Plan
-    cells: Cells
-    accepted: Acceptance
-    dimensions: Mapping[str, GroupScores]
-    layers: Mapping[str, GroupScores]
-
-
-def compute(suite: Suite, rows: Iterable[Verdict | TrialRow]) -> Scored:
-    """Lay out, fill, apply needs, average, accept."""
-    layout = plan(suite)
-    cells = tabulate(layout, rows)
-    return Scored(
-        plan=layout,
-        cells=cells,
-        accepted=accept(layout, cells),
-        dimensions={
-            name: score_group(layout, cells, cells.dimension == position)
-            for position, name in enumerate(layout.dimensions)
-        },
-        layers={
-            name: score_group(layout, cells, cells.layer == position)
-            for position, name in enumerate(layout.layers)
-        },
-    )
 
 
 def score(suite: Suite, rows: Iterable[Verdict | TrialRow], *, detail: bool = True) -> ScoreTable:
@@ -83,59 +54,78 @@ def score(suite: Suite, rows: Iterable[Verdict | TrialRow], *, detail: bool = Tr
 
 def table(made: Scored, *, detail: bool = True) -> ScoreTable:
     """The table of what `compute` found."""
-    suite, cells, accepted = made.plan.suite, made.cells, made.accepted
-    bounds = _bounds(made)
-    violated, open_gates = gate_states(cells)
-    code = exit_code(made.plan, bounds, violated=violated, open_gates=open_gates, used_rows=cells.used_rows)
-    hat, at = repeats(made.plan, cells, accepted)
-    judged = judged_rows(cells)
+    suite, cells, accepted = made.plan.suite, made.cells, made.accepted_tasks
+    gates = gate_states(cells, cells.dimension, len(made.plan.dimensions))
+    by_layer = gate_states(cells, cells.layer, len(made.plan.layers))
+    completed = completion(made.plan, accepted)
+    dimensions = {
+        name: _dimension(made, name, group, gates[place])
+        for place, (name, group) in enumerate(made.dimensions.items())
+    }
+    bounds = _bounds(made, completed, dimensions)
+    code = exit_code(
+        made.plan, bounds, violated=sum(each.violated for each in gates), open_gates=sum(each.undecided for each in gates),
+        used_rows=cells.used_rows,
+    )  # fmt: skip
+    hat, at = repeats(accepted)
+    kinds, judged = graders(cells)
+    tasks, left_out = task_scores(made, full=detail)
+    counted = counts(made)
+    measurements, notices = _measurements(made)
     return ScoreTable(
         suite=SuiteRef(name=suite.name, version=suite.version, owner=suite.owner, hash=suite.hash),
         primary=suite.primary,
         decision=WORDS[code],
         exit_code=code,
         bar=primary(made.plan, bounds),
-        dimensions={name: _dimension(made, name, group) for name, group in made.dimensions.items()},
-        layers={name: _layer(made, name, group) for name, group in made.layers.items()},
-        completion=completion(made.plan, cells, accepted),
+        dimensions=dimensions,
+        layers={
+            name: _group(made, group, by_layer[place], LAYER_WORDS[name], "")
+            for place, (name, group) in enumerate(made.layers.items())
+        },
+        completion=completed,
         pass_hat_k=hat,
         pass_at_k=at,
-        pass_rate=pass_rate(cells, accepted, independent=suite.clusters is None),
-        measurements=_measurements(cells),
+        pass_rate=pass_rate(accepted, independent=suite.clusters is None),
+        measurements=measurements,
         states=_states(cells),
         faults=fault_counts(cells),
-        tasks=task_scores(made.plan, cells, accepted, made.dimensions, made.layers, full=detail),
+        tasks=tasks,
         slices=slices(made.plan, accepted, made.dimensions),
         licences={"machine_labelling": {"verdicts": judged, "state": "uncalibrated"}} if judged else {},
-        graders=graders(cells),
-        notices=_notices(made),
+        graders=kinds,
+        causes=counted.causes,
+        complete_but=counted.complete_but,
+        no_verdict=counted.no_verdict,
+        skipped_by_fail=counted.skipped_by_fail,
+        failed_outside=counted.failed_outside,
+        left_out=left_out,
+        notices=tuple(sorted([*cells.notices, *notices], key=lambda notice: (notice.code, notice.detail))),
         weights=_what_votes(suite),
         excluded=tuple(msgspec.to_builtins(entry) for entry in suite.excluded),
     )
 
 
-def _bounds(made: Scored) -> Bounds:
+def _bounds(made: Scored, completed: Completion, dimensions: Mapping[str, DimensionScore]) -> Bounds:
     suite = made.plan.suite
     if suite.primary.startswith(PRIMARY_DIMENSION):
         name = suite.primary[len(PRIMARY_DIMENSION) :]
-        group = made.dimensions.get(name)
-        if group is None:
+        if name not in dimensions:
             return Bounds(value=None, low=0.0, high=1.0, exact=int)  # type: ignore[arg-type]
         member = made.cells.dimension == made.plan.dimensions.index(name)
-        average = _average(made, group)
+        average = dimensions[name].task_average
         return Bounds(
             value=average.value, low=average.low or 0.0, high=1.0 if average.high is None else average.high,
             exact=lambda high: exact_average(made.plan, made.cells, member, high),
         )  # fmt: skip
-    found = completion(made.plan, made.cells, made.accepted)
     return Bounds(
-        value=found.value, low=found.low, high=found.high,
-        exact=lambda high: exact_completion(made.plan, made.cells, made.accepted, high),
+        value=completed.value, low=completed.low, high=completed.high,
+        exact=lambda high: exact_completion(made.plan, made.accepted_tasks, high),
     )  # fmt: skip
 
 
 def _average(made: Scored, group: GroupScores) -> Average:
-    interval = task_interval(made.plan, group.task_low, group.task_high, group.weights)
+    interval = task_interval(made.plan, group.tasks.low, group.tasks.high, group.weights)
     return _headline(group, group.low, group.high, group.graded_mean, interval)
 
 
@@ -156,27 +146,27 @@ def _headline(
     )
 
 
-def _group(made: Scored, group: GroupScores, member: Bools, definition: str, scope: str) -> DimensionScore:
-    cells = made.cells
-    gates = member & cells.gate & cells.counted
-    violated = gates & (cells.status == GRADED) & ~cells.passed
+def _group(
+    made: Scored, group: GroupScores, gates: GateStates, definition: str, scope: str
+) -> DimensionScore:
     return DimensionScore(
         definition=definition,
         scope=scope,
         task_average=_average(made, group),
         pooled=_headline(group, group.pooled_low, group.pooled_high, group.pooled_graded, None),
         coverage=Coverage(tasks=group.assigned_tasks, of=len(made.plan.tasks)),
-        gate=bool(gates.any()),
-        gate_violations=len(np.unique(cells.trial[violated])),
-        gate_trials=len(np.unique(cells.trial[gates])),
+        gate=gates.trials > 0,
+        gate_violations=gates.violations,
+        gate_trials=gates.trials,
+        open_gates=gates.open,
+        pooled_voters=group.voters,
     )
 
 
-def _dimension(made: Scored, name: str, group: GroupScores) -> DimensionScore:
+def _dimension(made: Scored, name: str, group: GroupScores, gates: GateStates) -> DimensionScore:
     declared = made.plan.suite.dimensions.get(name)
-    member = made.cells.dimension == made.plan.dimensions.index(name)
     definition, scope = (declared.definition, declared.scope) if declared else ("", "")
-    return _group(made, group, member, definition, scope)
+    return _group(made, group, gates, definition, scope)
 
 
 LAYER_WORDS = {
@@ -187,37 +177,19 @@ LAYER_WORDS = {
 }
 
 
-def _layer(made: Scored, name: str, group: GroupScores) -> DimensionScore:
-    return _group(made, group, made.cells.layer == made.plan.layers.index(name), LAYER_WORDS[name], "")
-
-
-def _stated(cells: Cells) -> dict[str, list[float]]:
-    """Each measurement's values, sorted, over the counted trials that state it."""
-    found: dict[str, list[float]] = {}
-    for trial in cells.trials:
-        if trial.counted and trial.row is not None:
-            for name, value in trial.row.measurements.items():
-                found.setdefault(name, []).append(float(value))
-    return {name: sorted(values) for name, values in sorted(found.items())}
-
-
-def _measurements(cells: Cells) -> dict[str, Measure]:
-    """Each measurement in its own unit; one too large to add is left out, and `_notices` says so."""
-    return {name: _measure(values) for name, values in _stated(cells).items() if isfinite(sum(values))}
-
-
-def _measure(values: list[float]) -> Measure:
-    total = sum(values)
-    return Measure(
-        total=total, mean=total / len(values), median=median(values), max=values[-1], n=len(values)
-    )  # fmt: skip
-
-
-def _states(cells: Cells) -> dict[str, int]:
-    """Verdicts of counted trials by status; a missing row is an error."""
-    return {
-        word: int(((cells.status == code) & cells.counted).sum()) for code, word in enumerate(STATUS_WORDS)
-    }
+def _measurements(made: Scored) -> tuple[dict[str, Measure], list[ScoreNotice]]:
+    """Each measurement in its own unit; one too large to add is left out, and a notice says so."""
+    found, left_out = {}, []
+    for name, values in stated(made.cells):
+        total = sum(values)
+        if isfinite(total):
+            found[name] = Measure(
+                total=total, mean=total / len(values), median=median_of(values), max=values[-1], n=len(values)
+            )
+        else:
+            detail = f"the values of {name!r} are too large to be added"
+            left_out.append(ScoreNotice(code="measurement_left_out", detail=detail))
+    return found, left_out
 
 
 def _what_votes(suite: Suite) -> str:
@@ -227,12 +199,3 @@ def _what_votes(suite: Suite) -> str:
     if any(task.weight is not None for task in suite.tasks):
         return "tasks vote by declared weight"
     return "each task votes"
-
-
-def _notices(made: Scored) -> tuple[ScoreNotice, ...]:
-    too_large = [name for name, values in _stated(made.cells).items() if not isfinite(sum(values))]
-    left_out = [
-        ScoreNotice(code="measurement_left_out", detail=f"the values of {name!r} are too large to be added")
-        for name in too_large
-    ]
-    return tuple(sorted([*made.cells.notices, *left_out], key=lambda notice: (notice.code, notice.detail)))

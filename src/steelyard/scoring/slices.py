@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.scoring.averages import GroupScores
-from steelyard.scoring.completion import Acceptance
+from steelyard.scoring.completion import AcceptedTasks
 from steelyard.scoring.plan import Plan
 from steelyard.stats.intervals import wilson
 
@@ -16,7 +16,7 @@ MOST_VALUES = 50
 """A tag with more values than this names single tasks rather than groups, and is left out."""
 
 
-def slices(plan: Plan, accepted: Acceptance, dimensions: Mapping[str, GroupScores]) -> dict[str, Any]:
+def slices(plan: Plan, accepted: AcceptedTasks, dimensions: Mapping[str, GroupScores]) -> dict[str, Any]:
     """By tag and value: `{n_tasks, completion: {value, low, high, ci?}, dimensions: {name: {value, low, high, ...}}}`.
 
     Tasks vote equally inside a slice. A dimension that no task of the slice has is null.
@@ -37,9 +37,9 @@ def slices(plan: Plan, accepted: Acceptance, dimensions: Mapping[str, GroupScore
 
 
 def _slice(
-    members: list[int], accepted: Acceptance, dimensions: Mapping[str, GroupScores], independent: bool
+    members: list[int], accepted: AcceptedTasks, dimensions: Mapping[str, GroupScores], independent: bool
 ) -> dict[str, Any]:
-    low, high = accepted.task_low[members], accepted.task_high[members]
+    low, high = accepted.share_low[members], accepted.share_high[members]
     completion: dict[str, Any] = {
         "value": float(low.mean()),
         "low": float(low.mean()),
@@ -56,12 +56,12 @@ def _slice(
 
 
 def _mean(group: GroupScores, members: list[int]) -> dict[str, Any]:
-    low, high = group.task_low[members], group.task_high[members]
+    low, high = group.tasks.low[members], group.tasks.high[members]
     known = ~np.isnan(low)
     if not known.any():
         return {"value": None, "low": None, "high": None, "n_tasks": 0}
     floor = float(low[known].mean())
-    graded = bool(group.task_graded[members].any())
+    graded = bool(group.tasks.graded[members].any())
     return {
         "value": floor if graded else None,
         "low": floor,

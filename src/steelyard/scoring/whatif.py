@@ -96,13 +96,19 @@ def apply_changes(
     suite: Suite, rows: Iterable[Verdict | TrialRow], changes: Sequence[Change]
 ) -> tuple[Suite, list[Verdict | TrialRow]]:
     """The suite and rows as they would be. UsageError where a weight cannot be changed or no vote is left."""
+    changed = changed_suite(suite, changes)
+    return changed, _change_rows(changed, list(rows), [change for change in changes if change.kind == "set"])
+
+
+def changed_suite(suite: Suite, changes: Sequence[Change]) -> Suite:
+    """The suite as it would be. UsageError where a weight cannot be changed or no vote is left."""
     changed = suite
     for change in changes:
         if change.kind != "set":
             changed = _change_suite(changed, change)
     if not any(task.weight is None or task.weight > 0 for task in changed.tasks):
         raise UsageError("with these weights no task has a vote; leave at least one above 0")
-    return changed, _change_rows(changed, list(rows), [change for change in changes if change.kind == "set"])
+    return changed
 
 
 def _change_suite(suite: Suite, change: Change) -> Suite:
@@ -141,7 +147,7 @@ def _change_rows(
     for change in changes:
         trials = _trials_of(suite, rows, change)
         kept = [row for row in rows if not _is_replaced(row, change, trials)]
-        rows = [*kept, *(_verdict(change, trial) for trial in trials)]
+        rows = [*kept, *(verdict_of(change, trial) for trial in trials)]
     return rows
 
 
@@ -165,7 +171,8 @@ def _is_replaced(row: Verdict | TrialRow, change: Change, trials: Sequence[int])
     return (row.task, row.criterion) == (change.task, change.criterion) and row.trial in trials
 
 
-def _verdict(change: Change, trial: int) -> Verdict:
+def verdict_of(change: Change, trial: int) -> Verdict:
+    """The verdict that a `set` puts in the place of another."""
     criterion, reason = change.criterion or "", "what-if"
     if change.value == "unknown":
         return Unknown(task=change.task, criterion=criterion, trial=trial, reason=reason)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable
-from decimal import Decimal
-from typing import Any
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
 from steelyard.errors import InputError, StandardError
 from steelyard.model.standard import Suite
 from steelyard.standards.draft import Draft, draft_of_file, draft_of_nodes
-from steelyard.standards.hashing import suite_hash
-from steelyard.standards.json_nodes import JsonLines, read_json, refuse_constant
-from steelyard.standards.nodes import MAX_BYTES, MAX_DEPTH, Node, line_of
+from steelyard.standards.hashing import hash_and_find
+from steelyard.standards.json_nodes import JsonLines, read_json
+from steelyard.standards.json_suite import decode_json
+from steelyard.standards.nodes import MAX_BYTES, Node, line_of
 from steelyard.standards.problems import Path, Problems, suggestion
-from steelyard.standards.scalars import shortest
 from steelyard.standards.shapes import SuiteFile
 from steelyard.standards.suites import build_suite
 from steelyard.standards.texts import TextError, to_unicode
@@ -36,17 +34,31 @@ def parse_suite(data: bytes, *, name: str, format: str, folder: str) -> Suite:
         text = to_unicode(data, name)
     except TextError as error:
         raise StandardError([str(error)]) from error
-    if format == "json":
-        fast = _decode_json(text)
-        if fast is not None:
-            return _from_fast(fast, text, name, folder)
-    return _from_text(text, name, format, folder)
+    with _collector_paused():
+        if format == "json":
+            draft = _quick_draft(text)
+            if draft is not None:
+                # Positions are only worked out for a suite that has something to say.
+                return finish(draft, Problems(), name, folder, JsonLines(text))
+        return _from_text(text, name, format, folder)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """No garbage collection meanwhile: it would look through the growing records again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _from_text(text: str, name: str, form: str, folder: str) -> Suite:
     problems = Problems()
-    root = _read_nodes(text, form, problems)
-    locate = _locator(root, text, form)
+    root = read_nodes(text, form, problems)
+    locate = locator(root, text, form)
     if root is None:
         problems.raise_if_any(name, locate)
         raise StandardError([f"{name}: holds no suite"])
@@ -60,7 +72,8 @@ def suite_of_nodes(root: Node, problems: Problems, *, name: str, folder: str) ->
     return finish(draft, problems, name, folder, lambda path: line_of(root, path))
 
 
-def _read_nodes(text: str, form: str, problems: Problems) -> Node | None:
+def read_nodes(text: str, form: str, problems: Problems) -> Node | None:
+    """The tree of a text in a format, or None where it cannot be parsed (which is then among `problems`)."""
     if form == "yaml":
         from steelyard.standards.yaml_nodes import read_yaml
 
@@ -72,7 +85,8 @@ def _read_nodes(text: str, form: str, problems: Problems) -> Node | None:
     return read_json(text, problems)
 
 
-def _locator(root: Node | None, text: str, form: str) -> Callable[[Path], int]:
+def locator(root: Node | None, text: str, form: str) -> Callable[[Path], int]:
+    """Paths of the tree to lines; 0 where the line is not known."""
     if form == "toml":
         from steelyard.standards.toml_nodes import toml_lines
 
@@ -85,72 +99,17 @@ def finish(draft: Draft, problems: Problems, name: str, folder: str, locate: Cal
     built = build_suite(draft, problems, folder)
     problems.raise_if_any(name, locate)
     assert built is not None
-    from steelyard.standards.lint import notices
+    from steelyard.standards.lint import FILL_IN, notices
 
-    said = notices(built, name, locate)
-    return msgspec.structs.replace(built.suite, hash=suite_hash(built.suite), notices=said)
-
-
-# A number that only the careful reader can judge: many digits, or an exponent of a size that no float has.
-_CAREFUL = re.compile(r"[0-9][0-9.]{15}|[eE][+-]?[0-9]{3}|\\u0000|\\u[dD][89a-fA-F]")
-_DECIMALS = frozenset(
-    ("weight", "pass_mark", "at_least", "seconds", "cost_usd", "tokens", "tool_calls", "turns")
-)
-_NUMBER_CHECK = ("value", "min", "max", "abs_tol", "rel_tol")
-
-
-class _Careful(Exception):
-    """The quick way does not apply; the careful way finds out why, or that all is well."""
+    digest, unfilled = hash_and_find(built.suite, FILL_IN)
+    said = notices(built, name, locate, unfilled=unfilled)
+    return msgspec.structs.replace(built.suite, hash=digest, notices=said)
 
 
 def _decode_json(text: str) -> SuiteFile | None:
-    """A sound JSON suite decoded at once; None when anything about it wants the careful reader."""
-    if _CAREFUL.search(text):
-        return None
-    try:
-        tree = json.loads(text, object_pairs_hook=_unique, parse_constant=refuse_constant)
-        if not isinstance(tree, dict) or "tasks_from" in tree or "tasks" not in tree or _depth_beyond(tree):
-            return None
-        return msgspec.convert(tree, SuiteFile)
-    except (_Careful, ValueError, RecursionError):
-        return None
+    return decode_json(text)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise _Careful
-    if not fields.keys().isdisjoint(_DECIMALS):
-        _exact(fields, _DECIMALS)
-    if fields.get("kind") == "number":
-        _exact(fields, _NUMBER_CHECK)
-    for key in ("shares", "weights"):
-        if isinstance(fields.get(key), dict):
-            _exact(fields[key], fields[key].keys())
-    return fields
-
-
-def _exact(fields: dict[str, Any], keys: Iterable[str]) -> None:
-    """Numbers where decimals are wanted, exactly as written (15 digits survive a float); text there is an error."""
-    for key in keys:
-        value = fields.get(key)
-        if isinstance(value, str):
-            raise _Careful
-        if isinstance(value, float):
-            fields[key] = shortest(Decimal(repr(value)))
-
-
-def _from_fast(file: SuiteFile, text: str, name: str, folder: str) -> Suite:
-    # Positions are only worked out for a suite that has something to say.
-    return finish(draft_of_file(file), Problems(), name, folder, JsonLines(text))
-
-
-def _depth_beyond(tree: Any) -> bool:
-    """Whether lists and mappings are nested more than the careful reader allows."""
-    level = [tree]
-    for _ in range(MAX_DEPTH):
-        parts = (node.values() if type(node) is dict else node for node in level)
-        level = [child for part in parts for child in part if type(child) is dict or type(child) is list]
-        if not level:
-            return False
-    return True
+def _quick_draft(text: str) -> Draft | None:
+    file = _decode_json(text)
+    return None if file is None else draft_of_file(file)

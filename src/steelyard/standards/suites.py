@@ -10,9 +10,10 @@ import msgspec
 
 from steelyard.model.standard import Dimension, Excluded, Suite, Task, Weights
 from steelyard.standards.criteria import Place, Setting, check_rubrics, name_fault, resolve
-from steelyard.standards.draft import Draft, PlacedTask
+from steelyard.standards.draft import Draft
+from steelyard.standards.plain import PlainTasks
 from steelyard.standards.problems import Path, Problems, closest, quoted, suggestion
-from steelyard.standards.shapes import BUILTIN_DIMENSIONS
+from steelyard.standards.shapes import BUILTIN_DIMENSIONS, TaskFile
 from steelyard.standards.tasks import SHARED_BRANCH, TaskReader
 
 JUDGE_KINDS = (
@@ -29,18 +30,26 @@ JUDGE_KINDS = (
 _SECRETS = ("api_key", "apikey", "key", "token", "secret", "password")
 
 
+class Stands(NamedTuple):
+    """Where a task stands, and its form in the file where its criteria are others than there."""
+
+    path: Path
+    row: str | None
+    file: TaskFile | None
+
+
 class Built(NamedTuple):
     """A suite without hash and notices, and what the linter wants to know beside it."""
 
     suite: Suite
-    places: tuple[PlacedTask, ...]
+    places: tuple[Stands, ...]
     unused_rubrics: tuple[str, ...]
 
 
 class _Read(NamedTuple):
     """A task that is kept, and where it stands."""
 
-    placed: PlacedTask
+    placed: Stands
     task: Task
 
 
@@ -109,19 +118,26 @@ def _kept_dimensions(draft: Draft, setting: Setting, read: Sequence[_Read]) -> d
 def _read_tasks(draft: Draft, setting: Setting) -> tuple[list[_Read], list[Excluded]]:
     read: list[_Read] = []
     excluded: list[Excluded] = []
-    first: dict[str, PlacedTask] = {}
-    for placed in draft.tasks:
-        reader = TaskReader(setting, placed)
-        task = reader.read()
-        excluded += reader.excluded
+    first: dict[str, Stands] = {}
+    plain = PlainTasks(setting)
+    waiting = draft.tasks[::-1]
+    draft.tasks = []  # what was read of the file is let go as soon as its record is there
+    while waiting:
+        placed = waiting.pop()
+        task = plain.read(placed.task)
+        stands = Stands(placed.path, placed.row, placed.task if task is None else None)
+        if task is None:
+            reader = TaskReader(setting, placed)
+            task = reader.read()
+            excluded += reader.excluded
         if placed.task.id in first:
             other = first[placed.task.id]
             where = other.row or f"task {other.path[-1]}"
             twice = f"{quoted(placed.task.id)} is already the id of {where}; ids are unique"
             setting.problem((*placed.path, "id"), twice, placed.row)
-        first.setdefault(placed.task.id, placed)
+        first.setdefault(placed.task.id, stands)
         if task is not None:
-            read.append(_Read(placed, task))
+            read.append(_Read(stands, task))
     if not read and "tasks" not in draft.damaged:
         said = "every task is left out by its `when`" if excluded else "is empty"
         setting.problem(("tasks",), f"{said}; a suite has at least one task", None)

@@ -8,9 +8,11 @@ and with `population=True` the clustered standard error of Miller (arXiv 2411.00
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from steelyard.stats.inputs import checked_between, checked_length, checked_nonnegative, checked_open_unit
 from steelyard.stats.results import Interval, Status
@@ -26,11 +28,17 @@ _DOMINATED = 1.5
 _NO_SPREAD = 1e-12
 
 
-class _Unit(NamedTuple):
-    value: float
-    weight: float
-    stratum: Hashable
-    cluster: Hashable
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class _Units(NamedTuple):
+    """Units of positive weight. `stratum` and `cluster` are codes; without clusters each unit is its own."""
+
+    value: Floats
+    weight: Floats
+    stratum: Ints | None
+    cluster: Ints | None
 
 
 class _Spread(NamedTuple):
@@ -44,20 +52,20 @@ class _Spread(NamedTuple):
 
 
 def weighted_mean(
-    values: Sequence[float],
+    values: Sequence[float] | Floats,
     *,
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | Floats | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> float | None:
     """sum(w x) / sum(w); None when no value has a positive weight. ValueError as in `mean_interval`."""
     units = _units(values, weights, None, None, bounds)
-    return _mean(units) if units else None
+    return _mean(units) if len(units.value) else None
 
 
 def standard_error(
-    values: Sequence[float],
+    values: Sequence[float] | Floats,
     *,
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | Floats | None = None,
     strata: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
     population: bool = False,
@@ -69,13 +77,13 @@ def standard_error(
     published numbers use). Arguments and errors as in `mean_interval`.
     """
     units = _units(values, weights, strata, clusters, bounds)
-    return _spread(units, population=population).se if units else None
+    return _spread(units, population=population).se if len(units.value) else None
 
 
 def mean_interval(
-    values: Sequence[float],
+    values: Sequence[float] | Floats,
     *,
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | Floats | None = None,
     strata: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
@@ -97,7 +105,7 @@ def mean_interval(
     """
     confidence = checked_open_unit(confidence, "The confidence level")
     units = _units(values, weights, strata, clusters, bounds)
-    if not units:
+    if not len(units.value):
         return Interval(low=None, high=None, method="t", status="no_data", n=0, confidence=confidence)
     spread = _spread(units, population=False)
     method = "t_stratified" if spread.stratified else "t"
@@ -129,51 +137,60 @@ def mean_interval(
 
 
 def _units(
-    values: Sequence[float],
-    weights: Sequence[float] | None,
+    values: Sequence[float] | Floats,
+    weights: Sequence[float] | Floats | None,
     strata: Sequence[Hashable] | None,
     clusters: Sequence[Hashable] | None,
     bounds: tuple[float, float],
-) -> list[_Unit]:
+) -> _Units:
     """The checked units of positive weight, weights scaled to sum to 1."""
     n = len(values)
     for name, labels in (("weights", weights), ("strata", strata), ("clusters", clusters)):
         checked_length(labels, name, n)
-    numbers = [checked_between(value, f"Value {i}", *bounds) for i, value in enumerate(values)]
-    votes = [1.0] * n
-    if weights is not None:
-        votes = [checked_nonnegative(weight, f"Weight {i}") for i, weight in enumerate(weights)]
-    largest = max(votes, default=0.0)
-    if largest == 0.0:
-        return []
-    votes = [weight / largest for weight in votes]
-    total = math.fsum(votes)
-    return [
-        _Unit(
-            value=numbers[i],
-            weight=votes[i] / total,
-            stratum=None if strata is None else strata[i],
-            cluster=i if clusters is None else clusters[i],
-        )
-        for i in range(n)
-        if votes[i] > 0.0
-    ]
+    numbers = _checked_values(values, bounds)
+    votes = np.ones(n) if weights is None else _checked_weights(weights)
+    largest = votes.max(initial=0.0)
+    used = np.flatnonzero(votes > 0.0)
+    votes = votes[used] / largest if len(used) else votes[used]
+    return _Units(
+        value=numbers[used],
+        weight=votes / _sum(votes) if len(used) else votes,
+        stratum=None if strata is None else _codes(strata)[used],
+        cluster=None if clusters is None else _codes(clusters)[used],
+    )
 
 
-def _mean(units: Sequence[_Unit]) -> float:
-    return math.fsum(u.weight * u.value for u in units) / math.fsum(u.weight for u in units)
+def _checked_values(values: Sequence[float] | Floats, bounds: tuple[float, float]) -> Floats:
+    if isinstance(values, np.ndarray) and bool(((values >= bounds[0]) & (values <= bounds[1])).all()):
+        return values
+    return np.array([checked_between(value, f"Value {i}", *bounds) for i, value in enumerate(values)])
 
 
-def _spread(units: Sequence[_Unit], *, population: bool) -> _Spread:
-    by_stratum: dict[Hashable, list[_Unit]] = defaultdict(list)
-    shares: dict[Hashable, list[float]] = defaultdict(list)
-    for unit in units:
-        by_stratum[unit.stratum].append(unit)
-        shares[unit.cluster].append(unit.weight)
+def _checked_weights(weights: Sequence[float] | Floats) -> Floats:
+    if isinstance(weights, np.ndarray) and bool(((weights >= 0.0) & np.isfinite(weights)).all()):
+        return weights
+    return np.array([checked_nonnegative(weight, f"Weight {i}") for i, weight in enumerate(weights)])
+
+
+def _codes(labels: Sequence[Hashable]) -> Ints:
+    known: dict[Hashable, int] = {}
+    return np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.int64)
+
+
+def _sum(numbers: Floats) -> float:
+    """Exactly rounded, so that the order of the numbers does not matter."""
+    return math.fsum(numbers.tolist())
+
+
+def _mean(units: _Units) -> float:
+    return _sum(units.weight * units.value) / _sum(units.weight)
+
+
+def _spread(units: _Units, *, population: bool) -> _Spread:
+    shares = units.weight if units.cluster is None else np.array(_sums(units.cluster, units.weight))
     n = len(shares)
-    n_effective = _effective_number([math.fsum(parts) for parts in shares.values()])
-    lonely = any(len({u.cluster for u in members}) < 2 for members in by_stratum.values())
-    totals = _cluster_totals(by_stratum)
+    n_effective = _effective_number(shares)
+    totals, lonely = _cluster_totals(units)
     nothing = _Spread(n, n_effective, None, None, len(totals) > 1)
     if lonely or n_effective < _DOMINATED:
         return nothing
@@ -188,27 +205,44 @@ def _spread(units: Sequence[_Unit], *, population: bool) -> _Spread:
     return _Spread(n, n_effective, math.sqrt(variance), df, len(parts) > 1)
 
 
-def _effective_number(weights: Sequence[float]) -> float:
+def _effective_number(weights: Floats) -> float:
     """Kish's effective sample size (sum w)^2 / sum w^2, rounded so that equal weights give their number."""
-    return round(math.fsum(weights) ** 2 / math.fsum(weight * weight for weight in weights), 9)
+    return round(_sum(weights) ** 2 / _sum(weights * weights), 9)
 
 
-def _cluster_totals(by_stratum: dict[Hashable, list[_Unit]]) -> list[list[float]]:
-    """Per variance stratum, the summed weighted deviation of each of its clusters."""
-    deviations: dict[tuple[Hashable, Hashable], list[float]] = defaultdict(list)
-    for stratum, members in by_stratum.items():
-        mean = _mean(members)
-        for unit in members:
-            deviations[stratum, unit.cluster].append(unit.weight * (unit.value - mean))
-    crossing = len(deviations) > len({cluster for _, cluster in deviations})
-    collected: dict[Hashable, dict[Hashable, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for (stratum, cluster), parts in deviations.items():
-        collected[None if crossing else stratum][cluster].extend(parts)
-    return [[math.fsum(parts) for parts in clusters.values()] for clusters in collected.values()]
+def _sums(label: Ints, numbers: Floats) -> list[float]:
+    """The sum of the numbers of each label."""
+    order = np.argsort(label, kind="stable")
+    ordered = numbers[order]
+    starts = np.flatnonzero(np.concatenate(([True], np.diff(label[order]) > 0)))
+    if len(starts) == len(label):
+        return [float(number) for number in ordered]
+    return [_sum(part) for part in np.split(ordered, starts[1:])]
 
 
-def _part(totals: Sequence[float], *, population: bool) -> float:
+def _cluster_totals(units: _Units) -> tuple[list[Floats], bool]:
+    """Per variance stratum, the summed weighted deviation of each of its clusters; and whether a stratum has one only."""
+    n = len(units.value)
+    stratum = np.zeros(n, dtype=np.int64) if units.stratum is None else units.stratum
+    cluster = np.arange(n) if units.cluster is None else units.cluster
+    deviation = np.empty(n)
+    pairs, lonely = 0, False
+    members = [np.flatnonzero(stratum == label) for label in np.unique(stratum).tolist()]
+    for own in members:
+        mean = _mean(_Units(units.value[own], units.weight[own], None, None))
+        deviation[own] = units.weight[own] * (units.value[own] - mean)
+        clusters = len(own) if units.cluster is None else len(np.unique(cluster[own]))
+        pairs += clusters
+        lonely = lonely or clusters < 2
+    if units.cluster is None:
+        return [deviation[own] for own in members], lonely
+    crossing = pairs > len(np.unique(cluster))
+    parts = [np.arange(n)] if crossing else members
+    return [np.array(_sums(cluster[own], deviation[own])) for own in parts], lonely
+
+
+def _part(totals: Floats, *, population: bool) -> float:
     """Contribution of one stratum to the variance of the mean."""
     n = len(totals)
     factor = 1.0 if population else n / (n - 1)
-    return factor * math.fsum(z * z for z in totals)
+    return factor * _sum(totals * totals)

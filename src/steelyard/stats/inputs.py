@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Sized
 from typing import SupportsFloat, SupportsIndex
 
 
@@ -75,7 +75,7 @@ def checked_nonnegative(number: SupportsFloat, name: str) -> float:
     return value
 
 
-def checked_length(sequence: Sequence[object] | None, name: str, expected: int) -> None:
+def checked_length(sequence: Sized | None, name: str, expected: int) -> None:
     """ValueError when the sequence is given and does not have one entry per value."""
     if sequence is not None and len(sequence) != expected:
         raise ValueError(f"{name} needs one entry per value: {expected} values, {len(sequence)} entries.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
@@ -59,18 +60,20 @@ def _mean(
     pairs = list(counts)
     if weights is not None and len(weights) != len(pairs):
         raise ValueError(f"weights needs one entry per unit: {len(pairs)} units, {len(weights)} entries.")
-    total, votes, used, short = Fraction(0), Fraction(0), 0, 0
+    alike: Counter[tuple[int, int, Fraction]] = Counter()
     for i, (n, c) in enumerate(pairs):
+        alike[n, c, Fraction(1) if weights is None else _exact_weight(weights[i], i)] += 1
+    total, votes, used, short = Fraction(0), Fraction(0), 0, 0
+    for (n, c, vote), units in alike.items():
         estimate = estimator(n, c, k)
-        vote = Fraction(1) if weights is None else _exact_weight(weights[i], i)
         if vote == 0:
             continue
         if estimate is None:
-            short += 1
+            short += units
             continue
-        used += 1
-        votes += vote
-        total += vote * estimate
+        used += units
+        votes += vote * units
+        total += vote * units * estimate
     if used:
         return RepeatRate(value=float(total / votes), status="ok", k=k, n=used, n_short=short)
     return RepeatRate(value=None, status="not_estimable" if short else "no_data", k=k, n=0, n_short=short)

@@ -6,5 +6,16 @@ from steelyard.store.bundle import export_run, import_run, read_run
 from steelyard.store.connection import path_of
 from steelyard.store.parquet import export_parquet
 from steelyard.store.sqlite import SqliteStore, open_store
+from steelyard.store.upkeep import check_store, vacuum_store
 
-__all__ = ["SqliteStore", "export_parquet", "export_run", "import_run", "open_store", "path_of", "read_run"]
+__all__ = [
+    "SqliteStore",
+    "check_store",
+    "export_parquet",
+    "export_run",
+    "import_run",
+    "open_store",
+    "path_of",
+    "read_run",
+    "vacuum_store",
+]

@@ -46,16 +46,19 @@ def _status(word: str) -> Status:
     return cast(Status, word)
 
 
-def load(connection: sqlite3.Connection, grading: int) -> StoredRun:
-    """One grading, whole."""
+def load(
+    connection: sqlite3.Connection, grading: int, held: Sequence[Verdict | TrialRow] | None = None
+) -> StoredRun:
+    """One grading, whole; with `held` as its rows where they are given."""
     row = connection.execute(schema.GRADING, (grading,)).fetchone()
     name, suite, status, created, planned, options, lost, notices, headline, decision = row
-    with collector_paused():
-        rows = tuple(_rows(connection, grading))
+    if held is None:
+        with collector_paused():
+            held = tuple(rows(connection, grading))
     return StoredRun(
         name=name,
         suite=decode_suite(suite.encode()),
-        rows=rows,
+        rows=held,
         status=_status(status),
         created_at=created,
         planned=planned,
@@ -67,11 +70,12 @@ def load(connection: sqlite3.Connection, grading: int) -> StoredRun:
     )
 
 
-def _rows(connection: sqlite3.Connection, grading: int) -> Iterator[Verdict | TrialRow]:
+def rows(connection: sqlite3.Connection, grading: int) -> Iterator[Verdict | TrialRow]:
+    """Each trial row of a grading, followed by its verdicts; see `StoredRun.rows`."""
     trials: dict[int, TrialRow] = {}
     attempts: dict[tuple[str, int], list[int]] = {}
     for id_, task, number, ended_by, measurements, trace in connection.execute(schema.TRIALS, (grading,)):
-        _texts(task, ended_by, trace)
+        check_texts(task, ended_by, trace)
         if not isinstance(number, int):
             raise ValueError(f"the trial number {number!r}")
         trials[id_] = TrialRow(
@@ -91,7 +95,8 @@ def _rows(connection: sqlite3.Connection, grading: int) -> Iterator[Verdict | Tr
             yield from merged([verdicts.get(id_, ()) for id_ in several])
 
 
-def _texts(*values: object) -> None:
+def check_texts(*values: object) -> None:
+    """ValueError for a value that is neither text nor null."""
     for value in values:
         if value is not None and not isinstance(value, str):
             raise ValueError(f"{value!r} where a text was written")
@@ -100,12 +105,17 @@ def _texts(*values: object) -> None:
 def _verdicts(
     connection: sqlite3.Connection, grading: int, trials: dict[int, TrialRow]
 ) -> dict[int, list[Verdict]]:
+    """Verdicts by the id of their trial."""
+    return _records(connection.execute(schema.VERDICTS, (grading,)), trials)
+
+
+def _records(found_rows: Iterable[Sequence[Any]], trials: dict[int, TrialRow]) -> dict[int, list[Verdict]]:
     """Verdicts by the id of their trial. Each payload is decoded once, however many verdicts share it."""
     found: dict[int, list[Verdict]] = {}
     bodies: dict[int, Body] = {}
     here: list[Verdict] = []
     last, task, number = -1, "", 0
-    for id_, criterion, status, score, tag, payload, text in connection.execute(schema.VERDICTS, (grading,)):
+    for id_, criterion, status, score, tag, payload, text in found_rows:
         if id_ != last:
             here = found[id_] = []
             task, number, last = trials[id_].task, trials[id_].trial, id_
@@ -114,9 +124,33 @@ def _verdicts(
             body = bodies[payload] = decode_body(text)
         if not 0 <= status < len(schema.STATUSES):
             raise ValueError(f"a verdict with the status {status}")
-        _texts(criterion, tag)
+        check_texts(criterion, tag)
         here.append(verdict_of((task, number, criterion), schema.STATUSES[status], score, tag, body))
     return found
+
+
+def merged_trials(
+    connection: sqlite3.Connection, several: Sequence[Sequence[int]]
+) -> Iterator[Verdict | TrialRow]:
+    """The rows of trials that were graded several times, given by the ids of their attempts; as in `rows`."""
+    for ids in several:
+        marks = f"({','.join('?' * len(ids))})"
+        trials = {
+            id_: TrialRow(
+                task=task,
+                trial=number,
+                ended_by=ended_by,
+                measurements=measurements_of(measurements),
+                trace=trace,
+            )
+            for id_, task, number, ended_by, measurements, trace in connection.execute(
+                schema.TRIALS_AT + marks, ids
+            )
+        }
+        found = connection.execute(f"{schema.ATTEMPTS_AT}{marks} ORDER BY v.trial_id, v.id", ids)
+        verdicts = _records(found, trials)
+        yield trials[ids[-1]]
+        yield from merged([verdicts.get(id_, ()) for id_ in ids])
 
 
 def merged(attempts: Sequence[Sequence[Verdict]]) -> Iterator[Verdict]:

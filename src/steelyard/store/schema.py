@@ -65,18 +65,19 @@ ADD_GRADING = (
     "INSERT INTO grading (name, suite_id, created_at, status, planned, options, lost, notices)"
     " VALUES (?, (SELECT id FROM suite WHERE digest = ?), ?, ?, ?, ?, ?, ?)"
 )
-ADD_PAYLOAD = "INSERT INTO payload (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
-ADD_KEY = (
-    'INSERT INTO cache ("key", payload_id) VALUES (?, (SELECT id FROM payload WHERE hash = ?))'
-    " ON CONFLICT DO NOTHING"
-)
+ADD_PAYLOAD = "INSERT INTO payload (id, hash, body) VALUES (?, ?, ?)"
+ADD_KEY = 'INSERT INTO cache ("key", payload_id) VALUES (?, ?) ON CONFLICT DO NOTHING'
 ADD_TRIAL = (
-    "INSERT INTO trial (grading_id, task, number, ended_by, measurements, trace) VALUES (?, ?, ?, ?, ?, ?)"
+    "INSERT INTO trial (id, grading_id, task, number, ended_by, measurements, trace)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 ADD_VERDICT = (
     "INSERT INTO verdict (trial_id, criterion, status, score, failure_tag, payload_id)"
-    " VALUES (?, ?, ?, ?, ?, (SELECT id FROM payload WHERE hash = ?))"
+    " VALUES (?, ?, ?, ?, ?, ?)"
 )
+LAST_PAYLOAD = "SELECT coalesce(max(id), 0) FROM payload"
+LAST_TRIAL = "SELECT coalesce(max(id), 0) FROM trial"
+PAYLOAD_IDS = "SELECT hash, id FROM payload WHERE hash IN "
 FINISH = (
     "UPDATE grading SET status = ?, lost = ?, notices = ?, headline = ?, decision = ?, origin = ?, trials ="
     " (SELECT count(*) FROM (SELECT DISTINCT task, number FROM trial WHERE grading_id = ?) AS different) WHERE id = ?"
@@ -87,9 +88,10 @@ NAMES_LIKE = "SELECT name FROM grading WHERE substr(name, 1, ?) = ?"
 BY_ORIGIN = "SELECT name FROM grading WHERE origin = ?"
 UNFINISHED = (
     "SELECT g.id, g.name FROM grading g JOIN suite s ON s.id = g.suite_id"
-    " WHERE g.status = 'running' AND s.hash = ? AND g.options = ? ORDER BY g.id DESC LIMIT 1"
+    " WHERE g.status = 'running' AND s.hash = ? AND g.options = ? ORDER BY g.id DESC"
 )
 COMMITTED = "SELECT DISTINCT task, number FROM trial WHERE grading_id = ?"
+ANY_KEY = "SELECT 1 FROM cache LIMIT 1"
 FIND = 'SELECT c."key", p.body FROM cache c JOIN payload p ON p.id = c.payload_id WHERE c."key" IN '
 RUNS = (
     "SELECT g.name, s.name, s.version, s.hash, g.created_at, g.status, coalesce(g.trials, (SELECT count(*) FROM"
@@ -100,9 +102,41 @@ GRADING = (
     "SELECT g.name, s.body, g.status, g.created_at, g.planned, g.options, g.lost, g.notices, g.headline, g.decision"
     " FROM grading g JOIN suite s ON s.id = g.suite_id WHERE g.id = ?"
 )
+CONTENTS = (
+    "SELECT t.id, v.criterion, v.status, v.score, v.failure_tag, p.hash FROM trial t"
+    " JOIN verdict v ON v.trial_id = t.id JOIN payload p ON p.id = v.payload_id WHERE t.grading_id = ?"
+    " ORDER BY t.id, v.id"
+)
 TRIALS = "SELECT id, task, number, ended_by, measurements, trace FROM trial WHERE grading_id = ? ORDER BY id"
 VERDICTS = (
     "SELECT v.trial_id, v.criterion, v.status, v.score, v.failure_tag, v.payload_id, p.body FROM trial t"
     " JOIN verdict v ON v.trial_id = t.id JOIN payload p ON p.id = v.payload_id"
     " WHERE t.grading_id = ? ORDER BY v.trial_id, v.id"
 )
+# Columns: many rows as one text each, since a row that comes one by one costs ten times as much.
+TRIAL_COLUMNS = (
+    "SELECT count(*), group_concat(id), json_group_array(task), group_concat(number), json_group_array(ended_by),"
+    " json_group_array(measurements) FROM"
+    " (SELECT id, task, number, ended_by, measurements FROM trial WHERE grading_id = ? AND id > ? ORDER BY id LIMIT ?)"
+)
+RANGE = "SELECT min(id), max(id), count(*) FROM verdict WHERE trial_id BETWEEN ? AND ?"
+_COLUMNS = (
+    "SELECT count(*), sum(status IN (0, 1, 2, 3)), sum(status = 0 AND score IS NULL),"
+    " group_concat(id * 8 + status * 2 + (score IS 1)), group_concat(trial_id), group_concat(payload_id), json_group_array(criterion)"
+    " FROM verdict WHERE "
+)
+COLUMNS_BY_ID = f"{_COLUMNS}id BETWEEN ? AND ?"
+COLUMNS_BY_TRIAL = f"{_COLUMNS}trial_id BETWEEN ? AND ?"
+OTHER_SCORES = "SELECT id, score FROM verdict WHERE id BETWEEN ? AND ? AND score NOT IN (0, 1)"
+TAGS = "SELECT id, failure_tag FROM verdict WHERE id BETWEEN ? AND ? AND failure_tag IS NOT NULL"
+BODIES_BETWEEN = "SELECT id, body FROM payload WHERE id BETWEEN ? AND ? ORDER BY id"
+BODIES_OF = "SELECT id, body FROM payload WHERE id IN "
+ATTEMPTS_AT = (
+    "SELECT v.trial_id, v.criterion, v.status, v.score, v.failure_tag, v.payload_id, p.body FROM verdict v"
+    " JOIN payload p ON p.id = v.payload_id WHERE v.trial_id IN "
+)
+VERDICTS_AT = (
+    "SELECT v.id, t.task, t.number, v.criterion, v.status, v.score, v.failure_tag, p.body FROM verdict v"
+    " JOIN trial t ON t.id = v.trial_id JOIN payload p ON p.id = v.payload_id WHERE v.id IN "
+)
+TRIALS_AT = "SELECT id, task, number, ended_by, measurements, trace FROM trial WHERE id IN "

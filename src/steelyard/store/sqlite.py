@@ -20,6 +20,7 @@ from steelyard.model.trace import Quarantined
 from steelyard.model.verdict import TrialRow, Verdict
 from steelyard.ports.store import GradingRef, Payload, RunSummary, Store, StoredRun
 from steelyard.store import reading, schema
+from steelyard.store.columns import read_columns
 from steelyard.store.connection import (
     BUSY_SECONDS,
     connect,
@@ -30,7 +31,11 @@ from steelyard.store.connection import (
     typed_errors,
 )
 from steelyard.store.encoding import decode_payload, encode
+from steelyard.store.held import Address, digest_of, held
+from steelyard.store.lease import Leases, worker
 from steelyard.store.naming import choose, free_name, next_name
+from steelyard.store.reading_only import Scratch, connect_to_read
+from steelyard.store.stored_rows import StoredRows
 from steelyard.store.suites import encode_suite
 from steelyard.store.writing import Waiting, options_text, written
 
@@ -38,21 +43,32 @@ MOST_BUFFERED = 5_000
 """Verdicts that wait before a batch is committed."""
 MOST_SECONDS = 0.25
 """Where trials come more slowly than this, each is committed as it comes."""
+MOST_OWN = 100_000
+"""Keys of this run that are remembered, so that a store without any is not asked for those that it cannot have."""
+_NOT_LOOKED: set[bytes] = set()
 _KEYS_AT_ONCE = 500
 _NONSENSE = (ValueError, ArithmeticError, TypeError, msgspec.DecodeError, RecursionError)
 """What reading raises for content that this program cannot have written."""
 
 
 def open_store(
-    url_or_path: str | Path, *, now: Callable[[], str], busy_seconds: float = BUSY_SECONDS
+    url_or_path: str | Path,
+    *,
+    now: Callable[[], str],
+    busy_seconds: float = BUSY_SECONDS,
+    only_read: bool = False,
 ) -> SqliteStore:
     """Open the store of an SQLite file, or make it with its folder. `now` gives the time as ISO 8601 text.
 
     Reads `sqlite:///relative/path`, `sqlite:////absolute/path` or a plain path; UsageError for anything else. A store
     of an older version is migrated, in one transaction. StoreError when it is newer, damaged, locked for longer than
-    `busy_seconds`, no store, or cannot be written; the file is then left as it was.
+    `busy_seconds`, no store, or cannot be written; the file is then left as it was. With `only_read`, one that
+    may not be written is opened all the same, for reading.
     """
     path = path_of(url_or_path)
+    if only_read:
+        connection, scratch = connect_to_read(path, now=now, seconds=busy_seconds)
+        return SqliteStore(path, connection, now=now, busy_seconds=busy_seconds, scratch=scratch)
     connection = connect(path, now=now, seconds=busy_seconds)
     return SqliteStore(path, connection, now=now, busy_seconds=busy_seconds)
 
@@ -61,13 +77,24 @@ class SqliteStore:
     """`Store` over one SQLite file; see there for what each method does. Made by `open_store`."""
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, *, now: Callable[[], str], busy_seconds: float
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        *,
+        now: Callable[[], str],
+        busy_seconds: float,
+        scratch: Scratch | None = None,
     ) -> None:
         self.path = path
+        self._scratch = scratch
+        self._closed = False
+        self._leases = Leases(path)
         self._connection = connection
         self._now = now
         self._seconds = busy_seconds
         self._waiting: list[Waiting] = []
+        self._held: dict[Address, bytes] = {}
+        self._own: set[bytes] | None = _NOT_LOOKED  # keys written since, where there were none before; null: all count
         self._found: dict[bytes, Payload] = {}  # by key: what waits to be written
         self._buffered = 0
         self._flushed_at = time.monotonic()
@@ -90,13 +117,19 @@ class SqliteStore:
         try:
             self.flush()
         finally:
+            self._closed = True
             self._connection.close()
+            self._leases.close()
+            if self._scratch is not None:
+                self._scratch.cleanup()
 
     def begin(self, suite: Suite, *, planned: int | None, options: Mapping[str, Any]) -> GradingRef:
         with self._write():
             created = self._now()
             name = next_name(created, self._names())
-            return self._begin(name, suite, created=created, planned=planned, options=options)
+            grading = self._begin(name, suite, created=created, planned=planned, options=options)
+            self._leases.take(grading.id)
+            return grading
 
     def put_trial(
         self,
@@ -107,6 +140,10 @@ class SqliteStore:
         payloads: Sequence[Payload | None] = (),
     ) -> None:
         waiting, found = written(grading, trial, verdicts, keys, payloads)
+        if self._held:
+            address = (grading.id, trial.task, trial.trial)
+            if self._held.get(address) == digest_of(waiting.trial, waiting.verdicts):
+                return
         self._waiting.append(waiting)
         for key, payload in found.items():
             self._found.setdefault(key, payload)
@@ -118,6 +155,9 @@ class SqliteStore:
         if self._waiting:
             with self._write():
                 self._write_waiting(self._waiting)
+            if self._own is not None and self._own is not _NOT_LOOKED:
+                self._own.update(self._found)
+                self._own = self._own if len(self._own) <= MOST_OWN else None
             self._waiting = []
             self._found = {}
             self._buffered = 0
@@ -135,13 +175,31 @@ class SqliteStore:
         self.flush()
         with self._write():
             self._finish(grading, lost, notices, headline=primary, decision=decision)
+        self._leases.give_back(grading.id)
 
     def committed(self, grading: GradingRef) -> frozenset[tuple[str, int]]:
         return frozenset((task, number) for task, number in self._rows(schema.COMMITTED, grading.id))
 
     def unfinished(self, suite_hash: str, options: Mapping[str, Any]) -> GradingRef | None:
-        found = self._rows(schema.UNFINISHED, suite_hash, options_text(options))
-        return GradingRef(id=found[0][0], name=found[0][1]) if found else None
+        asked = (schema.UNFINISHED, suite_hash, options_text(options))
+        found = self._rows(*asked)
+        for id_, name in found:
+            if not self._leases.take(id_):
+                continue
+            if (id_, name) in self._rows(*asked):  # not finished in between
+                return GradingRef(id=id_, name=name)
+            self._leases.give_back(id_)
+        if found:
+            id_, name = found[0]
+            raise StoreError(
+                f"the run {name} in {self.path} is being graded by {worker(self.path, id_)} right now, so it cannot be "
+                "resumed; wait for its end or stop it, or grade without --resume to begin another run"
+            )
+        return None
+
+    def skip_kept(self, grading: GradingRef) -> None:
+        with typed_errors(self.path, self._seconds):
+            self._held.update(held(self._connection, grading.id))
 
     def find(self, key: bytes) -> Payload | None:
         return self.find_many((key,)).get(key)
@@ -149,9 +207,12 @@ class SqliteStore:
     def find_many(self, keys: Sequence[bytes]) -> Mapping[bytes, Payload]:
         found = {key: self._found[key] for key in keys if key in self._found} if self._found else {}
         wanted = [key for key in keys if key not in found]
-        for start in range(0, len(wanted), _KEYS_AT_ONCE):
-            chunk = wanted[start : start + _KEYS_AT_ONCE]
-            rows = self._rows(schema.FIND + "(" + ", ".join("?" * len(chunk)) + ")", *chunk)
+        if self._own is _NOT_LOOKED:
+            self._own = None if self._rows(schema.ANY_KEY) else set()
+        if self._own is not None:
+            wanted = [key for key in wanted if key in self._own]
+        for chunk in _chunks(wanted):
+            rows = self._rows(schema.FIND + _marks(chunk), *chunk)
             try:
                 for key, body in rows:
                     payload = found[key] = decode_payload(body)
@@ -167,6 +228,30 @@ class SqliteStore:
     def load(self, name: str) -> StoredRun:
         with self._read(), self._sense():
             return reading.load(self._connection, choose(self._names(), name))
+
+    def columns(self, name: str) -> StoredRun:
+        with self._read(), self._sense():
+            grading = choose(self._names(), name)
+            found, merged = read_columns(self._connection, grading)
+            return reading.load(
+                self._connection, grading, StoredRows(self._reading_again, grading, found, merged)
+            )
+
+    @contextmanager
+    def _reading_again(self) -> Iterator[sqlite3.Connection]:
+        """The connection of this store; once it is closed another one, for as long as it is used."""
+        if not self._closed:
+            with self._read(), self._sense():
+                yield self._connection
+            return
+        connection, scratch = connect_to_read(self.path, now=self._now, seconds=self._seconds)
+        try:
+            with typed_errors(self.path, self._seconds), self._sense():
+                yield connection
+        finally:
+            connection.close()
+            if scratch is not None:
+                scratch.cleanup()
 
     def by_origin(self, origin: str) -> str | None:
         """The name of the run that was restored from this origin, if one was."""
@@ -200,9 +285,10 @@ class SqliteStore:
             raise StoreError(
                 f"the standard {suite.name!r} cannot be kept: {error}; use JSON values in it"
             ) from error
-        digest = hashlib.sha256(body).digest()
+        digest, text = hashlib.sha256(body).digest(), body.decode()
+        del body  # of a large standard one copy less
         run = self._connection.execute
-        run(schema.ADD_SUITE, (digest, suite.hash, suite.name, suite.version, body.decode()))
+        run(schema.ADD_SUITE, (digest, suite.hash, suite.name, suite.version, text))
         cursor = run(
             schema.ADD_GRADING, (name, digest, created, "running", planned, options_text(options), "[]", "[]")
         )
@@ -210,17 +296,32 @@ class SqliteStore:
         return GradingRef(id=cursor.lastrowid, name=name)
 
     def _write_waiting(self, several: Sequence[Waiting]) -> None:
+        """Within a transaction: nobody else writes, so that ids are known before the rows are there."""
         connection = self._connection
-        bodies = {hash_: body for waiting in several for hash_, body in waiting.bodies.items()}
-        connection.executemany(schema.ADD_PAYLOAD, sorted(bodies.items()))  # sorted: neighbours in the index
-        verdicts: list[tuple[Any, ...]] = []
-        for waiting in several:
-            trial = connection.execute(schema.ADD_TRIAL, (waiting.grading, *waiting.trial)).lastrowid
-            verdicts.extend((trial, *verdict) for verdict in waiting.verdicts)
-        connection.executemany(schema.ADD_VERDICT, verdicts)
-        pairs = [pair for waiting in several for pair in waiting.keys]
+        payloads = self._add_payloads({hash_: body for one in several for hash_, body in one.bodies.items()})
+        ((last,),) = connection.execute(schema.LAST_TRIAL)
+        numbered = list(enumerate(several, last + 1))
+        connection.executemany(schema.ADD_TRIAL, [(id_, one.grading, *one.trial) for id_, one in numbered])
+        connection.executemany(
+            schema.ADD_VERDICT,
+            [(id_, *verdict, payloads[hash_]) for id_, one in numbered for *verdict, hash_ in one.verdicts],
+        )
+        pairs = [(key, payloads[hash_]) for one in several for key, hash_ in one.keys]
         pairs.sort(key=itemgetter(0))  # by key alone: of several, the one that came first stays first
         connection.executemany(schema.ADD_KEY, pairs)
+
+    def _add_payloads(self, bodies: Mapping[bytes, str]) -> Mapping[bytes, int]:
+        """Ids by hash, of those that were there and of those that are added."""
+        ids: dict[bytes, int] = {}
+        ((last,),) = self._connection.execute(schema.LAST_PAYLOAD)
+        hashes = sorted(bodies)  # neighbours in the index
+        if last:
+            for chunk in _chunks(hashes):
+                ids.update(self._connection.execute(schema.PAYLOAD_IDS + _marks(chunk), chunk))
+        new = [(id_, hash_) for id_, hash_ in enumerate((h for h in hashes if h not in ids), last + 1)]
+        self._connection.executemany(schema.ADD_PAYLOAD, [(id_, hash_, bodies[hash_]) for id_, hash_ in new])
+        ids.update((hash_, id_) for id_, hash_ in new)
+        return ids
 
     def _finish(
         self,
@@ -269,6 +370,14 @@ class SqliteStore:
             yield
         except _NONSENSE as error:
             raise StoreError(damaged(self.path, str(error)[:200])) from error
+
+
+def _chunks(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    return (keys[start : start + _KEYS_AT_ONCE] for start in range(0, len(keys), _KEYS_AT_ONCE))
+
+
+def _marks(values: Sequence[bytes]) -> str:
+    return f"({', '.join('?' * len(values))})"
 
 
 if TYPE_CHECKING:

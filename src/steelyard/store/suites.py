@@ -84,9 +84,14 @@ class _Rewriter:
         plan = self.plans.get(kind)
         if plan is None:
             plan = self.plans[kind] = self._plan(kind)
-        changed = {
-            name: new for name, rewrite in plan if (new := rewrite(old := getattr(value, name))) is not old
-        }
+        changed: dict[str, Any] = {}
+        for name, rewrite in plan:
+            old = getattr(value, name)
+            if old is None or (not old and type(old) is dict):
+                continue
+            new = rewrite(old)
+            if new is not old:
+                changed[name] = new
         return replace(value, **changed) if changed else value
 
     def _plan(self, kind: type) -> tuple[tuple[str, Rewrite], ...]:
@@ -94,7 +99,9 @@ class _Rewriter:
         return tuple((name, rewrite) for name, rewrite in found if rewrite is not None)
 
     def _rewrite(self, kind: mi.Type | None) -> Rewrite | None:
-        if kind is None or isinstance(kind, mi.StructType):
+        if isinstance(kind, mi.StructType):
+            return self._records if self._plan(kind.cls) else None
+        if kind is None:
             return self._records
         if isinstance(kind, mi.AnyType):
             return self.leaf

@@ -48,24 +48,23 @@ def written(
     rows: list[tuple[Any, ...]] = []
     pairs: list[tuple[bytes, bytes]] = []
     found: dict[bytes, Payload] = {}
+    task, number = trial.task, trial.trial
     for position, verdict in enumerate(verdicts):
-        if verdict.task != trial.task or verdict.trial != trial.trial:
-            raise ValueError(
-                f"a verdict of {verdict.task}#{verdict.trial} among those of {trial.task}#{trial.trial}"
-            )
+        if verdict.task != task or verdict.trial != number:
+            raise ValueError(f"a verdict of {verdict.task}#{verdict.trial} among those of {task}#{number}")
         key = keys[position] if keys else None
         payload = payloads[position] if payloads else None
         body, own = body_of(verdict, payload)
         digest = _kept(body, bodies)
         rows.append(_row(verdict, digest))
-        if key is None or isinstance(verdict, Errored | Skipped):
+        if key is None or isinstance(verdict, (Errored, Skipped)):
             continue
         if payload is None:
             raise ValueError(f"{verdict.criterion}: a key without the payload that it stands for")
         pairs.append((key, digest if own else _kept(encode(payload), bodies)))
         found.setdefault(key, payload)
     measured = encode_measurements(trial.measurements).decode()
-    columns = (_id(trial.task), trial.trial, _text(trial.ended_by), measured, _text(trial.trace))
+    columns = (_id(task), number, _text(trial.ended_by), measured, _text(trial.trace))
     return Waiting(grading=grading.id, trial=columns, verdicts=rows, bodies=bodies, keys=pairs), found
 
 

@@ -139,14 +139,12 @@ def test_other_options_or_a_finished_run_are_not_resumed(store: SqliteStore, opt
 
 def test_a_finding_is_found_by_its_key(store: SqliteStore) -> None:
     one, key = keeper(store), b"k" * 32
-    assert one.find(key) is None
+    assert one.find_many([key]) == {}
     one.keep(trial(key=key))
-    found = one.find(key)
-    assert found is not None
-    assert found.score == "1/1"
+    assert one.find_many([key])[key].score == "1/1"
 
 
-@pytest.mark.parametrize("method", ["begin", "put_trial", "finish", "find"])
+@pytest.mark.parametrize("method", ["begin", "put_trial", "finish", "find_many"])
 def test_a_store_that_fails_is_told_and_not_asked_again(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -158,9 +156,9 @@ def test_a_store_that_fails_is_told_and_not_asked_again(
 
     monkeypatch.setattr(store, method, fail)
     one, graded = keeper(store), trial()
-    assert one.find(b"k" * 32) is None
+    assert one.find_many([b"k" * 32]) == {}
     one.keep(graded)
-    assert one.find(b"k" * 32) is None
+    assert one.find_many([b"k" * 32]) == {}
     one.keep(trial("b"))
     run = the_run(graded, trial("b"))
     one.finish(run)

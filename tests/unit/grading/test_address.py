@@ -200,3 +200,17 @@ def test_equal_spelling_is_equal_content(one: Any, other: Any) -> None:
     assert spelt(one) == spelt(msgspec.to_builtins(one))
     if spelt(one) == spelt(other):
         assert repr(one) == repr(other) or one == other
+
+
+@given(st.sampled_from(DIFFERENT), st.sampled_from(DIFFERENT))
+def test_values_that_differ_give_different_keys(one: Any, other: Any) -> None:
+    """Also a decimal and the text of it, which MessagePack writes alike."""
+    keys = [key(Reader("extracted"), extracted={"x": [value]}) for value in (one, other)]
+    assert (keys[0] == keys[1]) is (one is other)
+
+
+def test_a_long_text_of_the_criterion_or_of_the_trial_is_told_apart_to_its_end() -> None:
+    long = "x" * 3_000_000
+    traces = [trace_of(said(long + end)) for end in "ab"]
+    assert len({key(Reader(aspect), trace=one) for one in traces for aspect in ("answer", "said")}) == 4
+    assert key(asked=criterion(rule=long + "a")) != key(asked=criterion(rule=long + "b"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from steelyard.importers import read_traces
-from steelyard.importers.unread import calls_in, calls_in_text, is_call_key, is_call_type
+from steelyard.importers.lookalikes import calls_in, calls_in_text, is_call_key, is_call_type
 from steelyard.model.evidence import agent_calls
 from steelyard.model.trace import Trace
 

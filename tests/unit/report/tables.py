@@ -47,7 +47,7 @@ def dimension(
 ) -> DimensionScore:
     return DimensionScore(
         definition="", scope="", task_average=task_average, pooled=pooled,
-        coverage=Coverage(tasks=coverage[0], of=coverage[1]), **more,
+        coverage=Coverage(tasks=coverage[0], of=coverage[1]), **{"pooled_voters": pooled.assigned, **more},
     )  # fmt: skip
 
 

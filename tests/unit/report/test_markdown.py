@@ -30,9 +30,27 @@ def test_the_golden_example():
     )
     assert "|  | 66.7 % | each check votes, 6 of 9 (pooled) |  |  |" in lines
     assert (
-        "- ✗ <code>csv</code> <code>A1</code> <code>SOURCE&#95;OVERWRITTEN</code> (gate): s0011 write accounts&#46;csv"
-        in lines
+        "- ✗ <code>csv</code> <code>A1</code> <code>SOURCE&#95;OVERWRITTEN</code> **(gate)**: "
+        "s0011 write accounts&#46;csv" in lines
     )
+
+
+def test_gates_come_first_each_with_its_rule_and_what_is_long_is_folded():
+    text = markdown(golden(), {("csv", "A1"): "The source MUST stay."})
+    order = [
+        "## FAIL",
+        "| |",
+        "### Why not complete",
+        "- ✗ <code>csv</code> <code>A1</code>",
+        "- ✗ <code>checkout</code>",
+    ]
+    places = [
+        text.index(part)
+        for part in [*order, "### Notices", "<details>", "- verdicts: 14 graded", "</details>"]
+    ]
+    assert places == sorted(places)
+    assert "<br>rule: The source MUST stay." in text
+    assert "### No verdict" not in text
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ def test_the_headline_never_rounds_onto_its_bar():
 def test_incomplete_says_what_is_missing():
     gate = criterion("A1", "error", "authority", gate=True, reason="timed out")
     open_gate = dimension(
-        average(None, 0, high=1.0, of=1), average(None, 0, high=1.0, of=1), (1, 1), gate=True, gate_trials=1
+        average(None, 0, high=1.0, of=1), average(None, 0, high=1.0, of=1), (1, 1), gate=True, gate_trials=1,
+        open_gates=1,
     )
     table = golden(
         decision="INCOMPLETE", exit_code=3, tasks=(task("a", trial((criterion("C1", "pass"), gate))),),

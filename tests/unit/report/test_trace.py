@@ -27,7 +27,8 @@ from steelyard.model.trace import (
     Usage,
     Visibility,
 )
-from steelyard.report.trace import trace_json, trace_text, traces_summary
+from steelyard.report.trace import trace_text, traces_summary
+from steelyard.report.trace_parts import trace_json
 from unit.report.test_text import ANY
 
 

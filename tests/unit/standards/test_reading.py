@@ -13,7 +13,7 @@ import pytest
 
 from standards_texts import HEAD, TASK, plain, problems, read, with_check, with_suite, with_task
 from steelyard.errors import InputError, StandardError
-from steelyard.model.checks import EqualsCheck, ExprCheck, JsonCheck
+from steelyard.model.checks import EqualsCheck, ExprCheck, JsonCheck, NumberCheck
 from steelyard.model.standard import CompleteWhen, JudgeUse
 from steelyard.model.state_checks import CsvCheck, RowCondition
 from steelyard.standards import load_suite, parse_suite, suite_hash, suite_schema
@@ -379,3 +379,59 @@ def test_the_json_schema_accepts_what_the_reader_accepts() -> None:
     assert not validator.is_valid(plain(tsks=[]))
     assert not validator.is_valid(plain(at_least="0.5"))
     assert json.loads(json.dumps(schema)) == schema
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ('"weight": "1"', 'must be a number, not the text \'1\''),
+        ('"pass_mark": "0.5"', 'must be a number, not the text \'0.5\''),
+        ('"weight": 1, "weight": 2', "the key stands twice"),
+        ('"weight": 0.12345678901234567', "more than 15 significant digits"),
+        ('"weight": 1e999', "is beyond 1e300"),
+        ('"check": {"kind": "number", "value": "4"}', 'must be a number, not the text \'4\''),
+        ('"check": {"kind": "csv", "rows": [[1]], "abs_tol": "4"}', 'must be a number, not the text \'4\''),
+        ('"check": {"kind": "equals", "value": "a\\u0000"}', "holds a NUL character"),
+        ('"check": {"kind": "equals", "value": "\\ud800"}', "half of a surrogate pair"),
+        ('"check": {"kind": "equals", "value": ' + "[" * 101 + "]" * 101 + "}", "nested more than 100 levels deep"),
+        ('"check": {"kind": "equals", "value": NaN}', "NaN is not a number of JSON"),
+    ],
+)  # fmt: skip
+def test_what_decoding_at_once_would_pass_over_is_said(part: str, said: str) -> None:
+    with pytest.raises(StandardError) as caught:
+        parse_suite(in_a_criterion(part).encode(), name="s.json", format="json", folder=".")
+    assert said in str(caught.value)
+    assert str(caught.value).startswith("s.json:")
+
+
+@pytest.mark.parametrize(("written", "shortest"), [("1.50", "1.5"), ("1e1", "10"), ("10", "10"), ("2.0", "2")])
+def test_decimals_are_kept_in_their_shortest_form_however_a_json_file_writes_them(
+    written: str, shortest: str
+) -> None:
+    text = in_a_criterion(f'"weight": {written}, "check": {{"kind": "number", "value": {written}}}')
+    (criterion,) = parse_suite(text.encode(), name="s.json", format="json", folder=".").tasks[0].criteria
+    assert str(criterion.weight) == shortest
+    assert isinstance(criterion.check, NumberCheck) and str(criterion.check.value) == shortest
+
+
+def test_numbers_of_a_fact_stay_what_they_are_whatever_their_name() -> None:
+    text = SMALLEST_JSON % '"facts": {"f": {"data": {"weight": 0.5, "seconds": "5", "weights": {"a": 1.5}}}},'
+    (task,) = parse_suite(text.encode(), name="s.json", format="json", folder=".").tasks
+    data = task.facts["f"].data
+    assert data == {"weight": 0.5, "seconds": "5", "weights": {"a": 1.5}}
+    assert isinstance(data["weight"], float) and isinstance(data["weights"]["a"], float)
+
+
+SMALLEST_JSON = (
+    '{"schema": "suite/1", "name": "s", "owner": "jo@example.com", "tasks": [{"id": "t", "prompt": "What?", %s\n'
+    '"criteria": [{"id": "C1", "dimension": "correctness", "rule": "It MUST be so.", '
+    '"check": {"kind": "equals", "value": "x"}}]}]}'
+)
+
+
+def in_a_criterion(part: str) -> str:
+    """A suite with this in its one criterion, which has a check of its own unless `part` holds one."""
+    text = SMALLEST_JSON % ""
+    if '"check"' in part:
+        text = text.replace(', "check": {"kind": "equals", "value": "x"}', "")
+    return text.replace('"id": "C1"', '"id": "C1", ' + part)

@@ -104,7 +104,7 @@ def test_damaged_pages_are_reported_when_they_are_read(file: Path) -> None:
     page = int.from_bytes(content[16:18], "big")
     content[2 * page :] = b"\x55" * (len(content) - 2 * page)
     file.write_bytes(content)
-    with pytest.raises(StoreError, match=r"damaged .*\.recover"):
+    with pytest.raises(StoreError, match=r"damaged .*store check.* --repair"):
         with open_store(file, now=now) as store:
             store.load("latest")
     assert file.read_bytes()[2 * page :] == bytes(content[2 * page :])
@@ -262,9 +262,9 @@ def old_store(place: Path) -> None:
     body = encode_suite(a_suite()).decode()
     old.execute(schema.ADD_SUITE, (b"d", "f" * 64, "capitals", "1.0", body))
     old.execute(schema.ADD_GRADING, ("2026-01-01-1", b"d", "2026-01-01", "done", 1, "{}", "[]", "[]"))
-    old.execute(schema.ADD_TRIAL, (1, "a", 1, "agent_stop", "{}", None))
-    old.execute(schema.ADD_PAYLOAD, (b"h", '{"reason":"old"}'))
-    old.execute(schema.ADD_VERDICT, (1, "C1", 0, 1.0, None, b"h"))
+    old.execute(schema.ADD_TRIAL, (1, 1, "a", 1, "agent_stop", "{}", None))
+    old.execute(schema.ADD_PAYLOAD, (1, b"h", '{"reason":"old"}'))
+    old.execute(schema.ADD_VERDICT, (1, "C1", 0, 1.0, None, 1))
     old.close()
 
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 import msgspec
 
-from steelyard.checks.arguments import Fit, check_expected, fit
+from steelyard.checks.arguments import FITS, Fit, check_expected, clearly_differs, fit
 from steelyard.checks.findings import empty_check, failed, passed
 from steelyard.checks.matching import adjacency, best_matching, check_size, is_subsequence
 from steelyard.checks.show import names, show
@@ -16,6 +16,7 @@ from steelyard.model.evidence import agent_calls
 from steelyard.model.trace import Step
 from steelyard.model.verdict import Finding, Undecided
 from steelyard.ports.grader import GraderInput
+from steelyard.rules.values import packed
 
 VERSION = "2"
 
@@ -39,20 +40,43 @@ class Comparison:
         self.expected = expected
         self.actual = actual
         self._fits: dict[tuple[int, int], Fit] = {}
+        self._wanted: dict[int, bytes | None] = {}
+        self._given: dict[int, bytes | None] = {}
 
     def fit(self, e: int, a: int) -> Fit:
         known = self._fits.get((e, a))
         if known is None:
-            known = self._fits[e, a] = fit(self.expected[e], self.actual[a])
+            known = FITS if self._is_same(e, a) else fit(self.expected[e], self.actual[a])
+            self._fits[e, a] = known
         return known
 
     def fits(self, e: int, a: int) -> bool:
-        # Another tool's call is the common case and needs no sentence about it.
-        call = self.actual[a].call
-        return call is not None and call.name == self.expected[e].name and self.fit(e, a).fits
+        # Another tool's call is the common case and needs no sentence about it; another argument is the next one.
+        expected, call = self.expected[e], self.actual[a].call
+        if call is None or call.name != expected.name:
+            return False
+        plain = not expected.compare and expected.only is None
+        if plain and clearly_differs(expected.args, call.args):
+            return False
+        return self.fit(e, a).fits
 
     def fitting(self) -> list[list[int]]:
         return adjacency(len(self.expected), len(self.actual), self.fits)
+
+    def _is_same(self, e: int, a: int) -> bool:
+        """Whether the call is the expected one to the letter, which is soon seen. False: it may fit all the same."""
+        expected, step = self.expected[e], self.actual[a]
+        call = step.call
+        if call is None or call.name != expected.name or call.args_error is not None:
+            return False
+        if expected.compare or expected.only is not None or expected.by not in (None, "any", step.role):
+            return False
+        if e not in self._wanted:
+            self._wanted[e] = packed(expected.args) if isinstance(expected.args, dict) else None
+        if a not in self._given:
+            self._given[a] = packed(call.args)
+        wanted = self._wanted[e]
+        return wanted is not None and wanted == self._given[a]
 
 
 def reads(spec: CallsCheck) -> frozenset[str]:
@@ -96,6 +120,8 @@ def _set_out(compared: Comparison, *, whole: bool) -> Comparison:
     `whole`: every call of a message stands against the expected call of its place; else a message takes as many of
     the next expected calls as it can, which leaves the most to the messages after it.
     """
+    if len({step.turn for step in compared.actual}) == len(compared.actual):
+        return compared
     order: list[int] = []
     done = 0
     for turn in _turns(compared):

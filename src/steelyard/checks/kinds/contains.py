@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.checks.findings import decided, empty_check, missing
 from steelyard.checks.selectors import Absent, aspects_of, select
 from steelyard.checks.show import names, show
-from steelyard.checks.texts import as_text, folded
+from steelyard.checks.texts import as_text, standing, texts_of
 from steelyard.model.checks import ContainsCheck
 from steelyard.model.verdict import Finding
 from steelyard.ports.grader import GraderInput
@@ -25,16 +25,12 @@ def grade(spec: ContainsCheck, given: GraderInput) -> Finding:
     found = select(spec.of, given)
     if isinstance(found, Absent):
         return missing(found)
-    raw = as_text(found.value)
+    texts = texts_of(found.value)
     if spec.drop:
-        raw = raw.translate(dict.fromkeys(map(ord, spec.drop)))
-    text = folded(raw, case=spec.case)
-
-    def stands(wanted: str) -> bool:
-        return folded(wanted, case=spec.case) in text
-
-    lacking = [show(wanted) for wanted in spec.all if not stands(wanted)]
-    one = next((wanted for wanted in spec.any if stands(wanted)), None)
+        texts = iter([as_text(found.value).translate(dict.fromkeys(map(ord, spec.drop)))])
+    stood_there = standing((*spec.all, *spec.any), texts, case=spec.case)
+    lacking = [show(wanted) for wanted in spec.all if wanted not in stood_there]
+    one = next((wanted for wanted in spec.any if wanted in stood_there), None)
     if lacking:
         return decided(False, f"{spec.of} does not contain {names(lacking)}", found.evidence)
     if spec.any and one is None:

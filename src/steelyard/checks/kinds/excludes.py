@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.checks.findings import empty_check, failed, passed
 from steelyard.checks.selectors import Absent, aspects_of, select
 from steelyard.checks.show import names, show
-from steelyard.checks.texts import as_text, folded
+from steelyard.checks.texts import standing, texts_of
 from steelyard.model.checks import ExcludesCheck
 from steelyard.model.verdict import Finding, Undecided
 from steelyard.ports.grader import GraderInput
@@ -29,15 +29,15 @@ def grade(spec: ExcludesCheck, given: GraderInput) -> Finding:
     found = select(spec.of, given)
     if isinstance(found, Absent):
         return Undecided(reason=f"{found.reason}, so nothing shows what was not said")
-    text = folded(as_text(found.value), case=spec.case)
-    if not text.strip():
+    if all(not text or text.isspace() for text in texts_of(found.value)):
         return Undecided(
             reason=f"{spec.of} is blank, which does not show what was not said", evidence=found.evidence
         )
-    hits = [show(word) for word in spec.any if folded(word, case=spec.case) in text]
+    stood = standing((*spec.any, *spec.all), texts_of(found.value), case=spec.case)
+    hits = [show(word) for word in spec.any if word in stood]
     if hits:
         return failed(f"{spec.of} contains {names(hits)}", found.evidence)
-    if spec.all and all(folded(word, case=spec.case) in text for word in spec.all):
+    if spec.all and stood.issuperset(spec.all):
         return failed(f"{spec.of} contains all of {names([show(word) for word in spec.all])}", found.evidence)
     if not given.trace.fidelity.complete:
         return Undecided(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from steelyard.checks.evaluator import FROM_THE_AGENT, STATE, Evaluator, Expression, NoValueError, parse
@@ -36,9 +37,14 @@ _ASPECTS = {
 
 def reads(spec: ExprCheck) -> frozenset[str]:
     """What its selectors select, the facts that it names, and the parts of the trial that it reads by name."""
-    expression = parse(spec.expr)
-    aspects = set(aspects_of(*spec.let.values(), *spec.cite))
-    aspects.update(_ASPECTS[name] for name in expression.roots - spec.let.keys() if name in _ASPECTS)
+    return _reads(spec.expr, tuple(spec.let.items()), spec.cite)
+
+
+@lru_cache(maxsize=512)
+def _reads(text: str, let: tuple[tuple[str, str], ...], cite: tuple[str, ...]) -> frozenset[str]:
+    expression, bound = parse(text), dict(let)
+    aspects = set(aspects_of(*bound.values(), *cite))
+    aspects.update(_ASPECTS[name] for name in expression.roots - bound.keys() if name in _ASPECTS)
     if _names_each_fact(expression.tree):
         aspects.discard("facts")
         aspects.update(f"fact:{name}" for name in expression.facts)

@@ -17,6 +17,8 @@ from steelyard.model.verdict import Finding
 from steelyard.ports.grader import GraderInput
 
 VERSION = "1"
+SHOWN = 400
+"""Bytes of a match that its reason quotes from."""
 
 
 def reads(spec: RegexCheck) -> frozenset[str]:
@@ -35,7 +37,8 @@ def grade(spec: RegexCheck, given: GraderInput) -> Finding:
     if match is None:
         how = "as a whole" if spec.full else "anywhere"
         return decided(False, f"{spec.of} does not match {show(spec.pattern)} {how}", found.evidence)
-    standing = match.group().decode("utf-8", "replace")
+    start, end = match.span()
+    standing = text[start : min(end, start + SHOWN)].decode("utf-8", "replace")
     return decided(True, f"{spec.of} matches {show(spec.pattern)}: {show(standing)}", found.evidence)
 
 

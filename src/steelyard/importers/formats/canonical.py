@@ -111,9 +111,9 @@ class Canonical:
     name = "canonical"
 
     def matches(self, value: Any) -> bool:
-        return isinstance(value, dict) and (
-            _is_listing(value) or str(value.get("schema")).startswith("trace/")
-        )
+        if not isinstance(value, dict) or ("schema" not in value and "traces" not in value):
+            return False
+        return _is_listing(value) or str(value.get("schema")).startswith("trace/")
 
     def read(self, record: Record) -> Iterator[Trace | Quarantined]:
         if not _is_listing(record.value):

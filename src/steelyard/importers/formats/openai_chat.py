@@ -15,6 +15,8 @@ from steelyard.model.trace import Agent, EndedBy, Outcome, Part, Quarantined, Tr
 from steelyard.ports.importer import Record
 
 _ENDINGS: frozenset[str] = frozenset(get_args(EndedBy))
+_SHORT = frozenset({"task_id", "trial", "id", "messages", "output", "answer"})
+"""The fields of recordings that say no more than who did what."""
 _ANSWERS = ("output", "answer")
 _PROMPTS = ("prompt", "input", "question")
 _REPLIES = (*_ANSWERS, "choices", "response", "completion")
@@ -54,7 +56,10 @@ class OpenAIChat:
 
 
 def _answer_key(value: Mapping[str, Any]) -> str | None:
-    return next((key for key in _ANSWERS if key in value), None)
+    for key in _ANSWERS:
+        if key in value:
+            return key
+    return None
 
 
 def _conversation(record: Record, value: Mapping[str, Any], pointer: str) -> Trace:
@@ -66,7 +71,7 @@ def _conversation(record: Record, value: Mapping[str, Any], pointer: str) -> Tra
         messages = []
     if not isinstance(messages, list):
         raise FormatError("its messages are not a list")
-    if not any(is_message(message) and message["role"] == "user" for message in messages):
+    if not (messages and _is_user(messages[0])) and not any(map(_is_user, messages)):
         _prompt(builder, value)
     add_messages(builder, messages, pointer)
     tell_unread_beside(builder, value, _REPLIES)
@@ -74,6 +79,10 @@ def _conversation(record: Record, value: Mapping[str, Any], pointer: str) -> Tra
     if beside is not None:
         builder.notice("answer_not_read", f"The field '{beside}' beside the messages is not read.")
     return _finish(builder, value)
+
+
+def _is_user(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") == "user"
 
 
 def _single_answer(record: Record, value: Mapping[str, Any]) -> Trace:
@@ -113,25 +122,32 @@ def _prompt(builder: StepBuilder, value: Mapping[str, Any]) -> None:
 
 
 def _finish(builder: StepBuilder, value: Mapping[str, Any]) -> Trace:
+    return builder.finish(
+        format=OpenAIChat.name,
+        trace_id=text_of(value.get("id")) or text_of(value.get("trace_id")) or builder.record.where,
+        task_id=read_task_id(value.get("task_id"), builder),
+        trial=read_trial(value.get("trial"), builder),
+        **({} if value.keys() <= _SHORT else _told_beside(builder, value)),
+    )
+
+
+def _told_beside(builder: StepBuilder, value: Mapping[str, Any]) -> dict[str, Any]:
+    """What a recording says of its trial beside the messages."""
     model, tools = value.get("model"), value.get("tools")
     agent = Agent(
         id="agent",
         model=model if isinstance(model, str) else None,
         tools=tuple(builder.plain(tools)) if isinstance(tools, list) else (),
     )
-    return builder.finish(
-        format=OpenAIChat.name,
-        trace_id=text_of(value.get("id")) or text_of(value.get("trace_id")) or builder.record.where,
-        task_id=read_task_id(value.get("task_id"), builder),
-        trial=read_trial(value.get("trial"), builder),
-        session_id=text_of(value.get("session_id")),
-        agents=(agent,),
-        outcome=_outcome(builder, value),
-        usage=read_usage(value.get("usage")),
-        measurements=_measurements(builder, value.get("measurements")),
-        state_before=read_state(builder, value.get("start_state"), "start_state"),
-        state_after=read_state(builder, value.get("end_state"), "end_state"),
-    )
+    return {
+        "session_id": text_of(value.get("session_id")),
+        "agents": (agent,),
+        "outcome": _outcome(builder, value),
+        "usage": read_usage(value.get("usage")),
+        "measurements": _measurements(builder, value.get("measurements")),
+        "state_before": read_state(builder, value.get("start_state"), "start_state"),
+        "state_after": read_state(builder, value.get("end_state"), "end_state"),
+    }
 
 
 def _outcome(builder: StepBuilder, value: Mapping[str, Any]) -> Outcome:

@@ -1,0 +1,1 @@
+"""Doors from other tools into Steelyard: pytest."""

@@ -1,0 +1,66 @@
+"""The fixture `steelyard` of the pytest plugin."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard import app
+
+if TYPE_CHECKING:
+    from steelyard.app import Run
+    from steelyard.model.standard import Suite
+    from steelyard.model.trace import Quarantined, Trace
+
+PathLike = str | os.PathLike[str]
+
+
+class Steelyard:
+    """Grades in a test, and fails it readably. Nothing is kept in a store."""
+
+    def __init__(self, make_folder: Callable[[], Path]) -> None:
+        self._make_folder = make_folder
+
+    def suite(self, standard: PathLike | Mapping[str, Any] | Suite) -> Suite:
+        """A suite: of a file, or of the mapping that a file would hold. StandardError with every problem."""
+        if isinstance(standard, str | os.PathLike):
+            return app.load_suite(Path(standard))
+        return app.build_suite(standard) if isinstance(standard, Mapping) else standard
+
+    def grade(
+        self,
+        standard: PathLike | Mapping[str, Any] | Suite,
+        traces: PathLike | Iterable[PathLike | Mapping[str, Any] | Trace | Quarantined],
+        **options: Any,
+    ) -> Run:
+        """Grade recordings: a path, or several paths, traces or recordings as mappings (`{"task_id", "messages"}`).
+
+        `options` are those of `steelyard.grade` (`recorded`, `states`, `only`, ...). NothingEvaluatedError when no
+        recording belongs to a task of the suite.
+        """
+        several = [traces] if isinstance(traces, str | os.PathLike) else list(traces)
+        return app.grade(self.suite(standard), self._read(several), **{"full": True, **options})
+
+    def check(self, run: Run) -> None:
+        """AssertionError with the scoreboard unless the run passed (exit code 0); INCOMPLETE is no pass."""
+        __tracebackhide__ = True
+        if run.scores.exit_code != 0:
+            raise AssertionError(f"the run is {run.scores.decision}\n{app.scoreboard(run)}")
+
+    def _read(self, several: list[Any]) -> Iterator[Trace | Quarantined]:
+        paths = [str(entry) for entry in several if isinstance(entry, str | os.PathLike)]
+        recordings = [entry for entry in several if isinstance(entry, Mapping)]
+        if recordings:
+            file = self._make_folder() / "recordings.jsonl"
+            file.write_text("".join(json.dumps(entry) + "\n" for entry in recordings), "utf-8")
+            paths.append(str(file))
+        if paths:
+            yield from app.read_traces(paths)
+        yield from (
+            entry
+            for entry in several
+            if not isinstance(entry, str | os.PathLike) and not isinstance(entry, Mapping)
+        )

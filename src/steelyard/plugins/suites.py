@@ -1,0 +1,189 @@
+"""Suites as pytest tests: a test a criterion, over its trials, and one for the decision of the run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from steelyard import app
+from steelyard.errors import SteelyardError
+from steelyard.plugins.grading import SuiteGrading, grading_of
+
+if TYPE_CHECKING:
+    from steelyard.model.standard import Criterion, Task
+    from steelyard.model.table import CriterionScore, TrialScore
+
+    Verdicts = list[tuple[TrialScore, CriterionScore]]
+
+DECISION = "decision"
+MOST_TRIALS = 5
+MOST_CHARACTERS = 2000
+MARGIN = 10
+
+
+class SuiteFile(pytest.File):
+    """A suite file. Collecting reads the suite and no recording."""
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        """The tasks, then the decision."""
+        try:
+            grading = grading_of(self.path, self.config)
+        except SteelyardError as error:
+            raise self.CollectError(_said(app.plain_text(str(error)))) from None
+        for task in grading.suite.tasks:
+            yield TaskNode.from_parent(self, name=node_name(task.id), task=task, grading=grading)
+        yield DecisionTest.from_parent(self, name=DECISION, grading=grading)
+
+
+class TaskNode(pytest.Collector):
+    """A task of a suite."""
+
+    def __init__(self, *, task: Task, grading: SuiteGrading, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.task = task
+        self.grading = grading
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Its criteria."""
+        for criterion in self.task.criteria:
+            yield CriterionTest.from_parent(
+                self, name=node_name(criterion.id), task=self.task, criterion=criterion, grading=self.grading
+            )
+
+
+class SuiteTest(pytest.Item):
+    """A test of a suite."""
+
+    def __init__(self, *, grading: SuiteGrading, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.grading = grading
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """The suite file; failures name the line themselves, so that a sound run need not look for it."""
+        return self.path, None, self.nodeid.partition("::")[2]
+
+    def runtest(self) -> None:
+        """Grades the suite unless that is done, and looks at its own part."""
+        problem = ""
+        try:
+            self.judge()
+        except SteelyardError as error:
+            problem = app.plain_text(str(error))
+        if problem:
+            fail([problem])
+
+    def judge(self) -> None:
+        """Fails or skips unless this part of the run passed."""
+        raise NotImplementedError
+
+
+class CriterionTest(SuiteTest):
+    """A criterion of a task, over all its trials.
+
+    It fails where the criterion is a gate or is required and failed, or has no verdict, in any trial. One that stands
+    outside the acceptance rule is skipped with its reason, as is one that waits for another which failed.
+    """
+
+    def __init__(self, *, task: Task, criterion: Criterion, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.task = task
+        self.criterion = criterion
+
+    def judge(self) -> None:
+        """Fails, or skips with a reason, unless the criterion passed in every trial."""
+        found = self.grading.verdicts(self.task.id, self.criterion.id)
+        if self.criterion.pass_mark == 0:
+            return
+        failed = [pair for pair in found if pair[1].outcome == "fail"]
+        waiting = [pair for pair in found if pair[1].outcome == "skipped" and pair[1].cause == "fail"]
+        open_ = [
+            pair
+            for pair in found
+            if pair[1].outcome not in ("pass", "fail", "report") and pair not in waiting
+        ]
+        required = self.criterion.gate or any(verdict.in_acceptance for _, verdict in found)
+        if found and not required and (failed or open_):
+            pytest.skip(_said(f"{self._title(failed or open_, found)}, outside the acceptance rule"))
+        if failed:
+            fail(self._lines(f"{self._title(failed, found)}", failed))
+        if open_ or not found:
+            fail(self._lines(f"{self._title(open_, found)}: undecided is no pass", open_))
+        if waiting:
+            pytest.skip(_said(f"{self._name()}: a criterion that it needs failed"))
+
+    def _name(self) -> str:
+        return f"{one_line(self.task.id)} {one_line(self.criterion.id)}"
+
+    def _title(self, chosen: Verdicts, found: Verdicts) -> str:
+        if not found:
+            return f"{self._name()} has no trial that counts"
+        failed = bool(chosen) and chosen[0][1].outcome == "fail"
+        word = (
+            "violated its gate"
+            if failed and self.criterion.gate
+            else ("failed" if failed else "has no verdict")
+        )
+        several = f" in {len(chosen)} of {len(found)} trials" if len(found) > 1 else ""
+        return f"{self._name()} {word}{several}"
+
+    def _lines(self, title: str, chosen: Verdicts) -> Iterator[str]:
+        yield title
+        yield _row("at", self.grading.place(self.task.id, self.criterion.id))
+        yield _row("rule", self.criterion.rule)
+        for trial, verdict in chosen[:MOST_TRIALS]:
+            tag = verdict.failure_tag or ("" if verdict.outcome == "fail" else verdict.outcome)
+            yield _row(f"trial {trial.trial}", ": ".join(part for part in (tag, verdict.reason) if part))
+            if verdict.evidence_refs:
+                yield _row("evidence", ", ".join(verdict.evidence_refs))
+        if len(chosen) > MOST_TRIALS:
+            yield _row("", f"and {len(chosen) - MOST_TRIALS:,} more trials")
+        if chosen and not chosen[0][0].placeholder:
+            yield _row("see", self.grading.trace_command(self.task.id, chosen[0][0].trial))
+        if chosen and chosen[0][1].failure_tag == "missing_row":
+            name = f"{self.grading.name}.recorded.jsonl"
+            yield _row(
+                "next", f"put the verdicts of people or judges in {name}, or give --steelyard-recorded FILE"
+            )
+
+
+class DecisionTest(SuiteTest):
+    """The decision of the run: fails unless `steelyard grade` would exit with 0."""
+
+    def judge(self) -> None:
+        """Fails with the scoreboard unless the run passed."""
+        run = self.grading.run()
+        board = app.scoreboard(run)
+        if run.problem:
+            fail([app.plain_text(f"this run was not kept to its end: {run.problem}")])
+        if run.scores.exit_code != 0:
+            fail([f"{one_line(run.suite.name)} is {run.scores.decision}", *board.split("\n")])
+        self.add_report_section("call", "scoreboard", _said(board))
+
+
+def fail(lines: Iterable[str]) -> NoReturn:
+    """Fail the test with these lines, without a traceback."""
+    pytest.fail(_said("\n".join(lines)), pytrace=False)
+
+
+def node_name(id: str) -> str:
+    """An id as a part of a pytest node id, which `::` divides."""
+    return one_line(id).replace("::", ": :").replace("##[", "# #[")
+
+
+def one_line(text: str) -> str:
+    """Text on one line in which nothing steers a terminal, cut at 2,000 characters."""
+    cut = text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…"
+    return app.plain_text(cut).replace("\n", "\\n")
+
+
+def _row(label: str, text: str) -> str:
+    return f"  {label:<{MARGIN}}{one_line(text)}"
+
+
+def _said(text: str) -> str:
+    """What pytest prints in GitHub Actions holds no command to the runner."""
+    return app.harmless(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
