@@ -294,7 +294,9 @@ def test_a_run_from_elsewhere_is_restored_once(opened: Opener) -> None:
     assert loaded == msgspec.structs.replace(other, name="2026-11-30-1-imported")
 
 
-def test_a_trial_that_is_put_as_it_was_kept_is_not_written_again_once_that_is_asked_for(opened: Opener) -> None:
+def test_a_trial_that_is_put_as_it_was_kept_is_not_written_again_once_that_is_asked_for(
+    opened: Opener,
+) -> None:
     worse = Graded(task="b", criterion="C1", score=0.0, reason="wrong after all", graders=(REF,))
     with opened() as store:
         grading = store.begin(a_suite(), planned=2, options={})
@@ -326,7 +328,9 @@ def put_with_key(task: str) -> tuple[TrialRow, tuple[Graded], tuple[bytes], tupl
 def test_columns_score_as_the_rows_do_and_give_them_back(opened: Opener) -> None:
     """With a trial graded twice, a rest that scoring does not read, and a store that is closed meanwhile."""
     rows = (
-        TrialRow(task="a", trial=1, ended_by="agent_stop", measurements={"seconds": 1.5, "turns": 2.0}, trace="x"),
+        TrialRow(
+            task="a", trial=1, ended_by="agent_stop", measurements={"seconds": 1.5, "turns": 2.0}, trace="x"
+        ),
         Graded(task="a", criterion="C1", score=0.7, reason='says "graders":', graders=(REF,)),
         Graded(task="a", criterion="C2", score=1.0, extracted={"graders": 1}, evidence_refs=("s1",)),
         Errored(task="a", criterion="C3", error="timeout", failure_tag="NOT_THIS", graders=(REF, REF)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -125,6 +125,12 @@ class Run:
             where = f"first: {first.task}#{first.trial}/{first.criterion}"
             detail = f"{several} that of a later attempt, in {tasks} ({where}); each trial counts once"
             yield ScoreNotice(code="retried", detail=detail)
+
+    def to_arrow(self) -> Any:
+        """The rows as a `pyarrow.Table`, in the columns of a Parquet export. MissingExtraError without pyarrow."""
+        from steelyard.store.parquet import arrow_table
+
+        return arrow_table(self.name, self.suite.hash, self.rows)
 
     def forget(self) -> None:
         """Put the score table together again when it is next asked for; its numbers stay, since the rows do."""

@@ -1,4 +1,4 @@
-"""Rows in little memory: written one after the other as bytes, packed in blocks, and read again when they are asked for."""
+"""Rows in little memory: written one after the other as bytes, packed in blocks, read again when asked for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steelyard.model.verdict import Errored, Graded, Skipped, TrialRow, Unknown
 
 BLOCK = 1 << 18
 """Bytes of one block before it is packed."""
-UNPACKED = 1 << 23
+UNPACKED = 1 << 21
 """So many bytes stay as they are; packing them would cost more time than it is worth."""
 
 _Rows = Graded | Unknown | Errored | Skipped

@@ -149,13 +149,9 @@ class StepBuilder:
         role: Literal["assistant", "user"] = "assistant",
         missing: bool = False,
         free_text: bool = False,
-        time: Any = None,
-        agent_id: str | None = None,
-        model: str | None = None,
-        usage: Usage | None = None,
-        visibility: Visibility = RELEASED,
+        **more: Any,
     ) -> str:
-        """Adds a call. `arguments` as recorded: JSON text is decoded, any other value stands as it is.
+        """Adds a call; `more` as for `add`. `arguments` as recorded: JSON text is decoded, any other value stands.
 
         `missing`: the record names no arguments at all, which is not the same as naming none. `free_text`: the
         tool takes plain text, so text is not decoded.
@@ -175,11 +171,7 @@ class StepBuilder:
             pointer=pointer,
             content=(name, args if raw is None else raw),
             call=call,
-            time=time,
-            agent_id=agent_id,
-            model=model,
-            usage=usage,
-            visibility=visibility,
+            **more,
         )
         if self._pairing.asked(position, role, provider_id, name):
             self.notice("repeated_call_id", "A call id is used again; results are paired in order.", step_id)
@@ -197,13 +189,12 @@ class StepBuilder:
         caller: Literal["assistant", "user"] = "assistant",
         outcome: ResultOutcome = "ok",
         by_order_is_meant: bool = False,
-        time: Any = None,
-        agent_id: str | None = None,
-        model: str | None = None,
-        usage: Usage | None = None,
-        visibility: Visibility = RELEASED,
+        **more: Any,
     ) -> str:
-        """Adds a result, paired with the next unanswered call of that id (without an id: of that name, else any)."""
+        """Adds a result, paired with the next unanswered call of that id (without an id: of that name, else any).
+
+        `more` as for `add`.
+        """
         step_id = f"s{len(self.steps) + 1:04d}"
         answered, by_order = self._pairing.answer(provider_id, name, caller)
         if answered is None:
@@ -224,11 +215,7 @@ class StepBuilder:
             content=content_of(parts) if parts else value,
             parts=parts,
             result=result,
-            time=time,
-            agent_id=agent_id,
-            model=model,
-            usage=usage,
-            visibility=visibility,
+            **more,
         )
 
     def decoded(self, text: str) -> Any:

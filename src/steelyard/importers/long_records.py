@@ -99,22 +99,20 @@ class _LongText:
             return written
         raise decoding.Refused(f"a text that begins at byte {self.start} cannot be read")
 
-    def _append(self, piece: str) -> None:
+    def _append(self, piece: str, *, last: bool = False) -> None:
         if "\0" in piece:
             self.notices.add(_NUL_NOTICE)
         self._pieces.append(piece)
-        if len(self._pieces) >= GATHERED:
-            self._gather()
-
-    def _gather(self) -> None:
-        text, self._text = self._text, ""  # with one reference alone, `+=` extends a text where it is
-        text += "".join(self._pieces)
-        self._text = text
-        self._pieces.clear()
+        if last or len(self._pieces) >= GATHERED:
+            # With one reference alone, Python extends a text where it is; if it does not, this is a copy at times.
+            text, self._text = self._text, ""
+            text += "".join(self._pieces)
+            self._text = text
+            self._pieces.clear()
 
     def whole(self) -> str:
         """All that was taken."""
-        self._gather()
+        self._append("", last=True)
         return self._text
 
     def _oddly(self, written: bytes) -> str | None:

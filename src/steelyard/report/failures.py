@@ -82,7 +82,7 @@ def _counted(table: ScoreTable, most: int) -> Failures:
     for group in groups[len(cut) :]:
         rest[group.outcome] = rest.get(group.outcome, 0) + group.times
     return Failures(
-        shown=tuple(_of_group(group) for group in cut),
+        shown=tuple(_of_group(group, repeated(table)) for group in cut),
         total=causes.total,
         rest=_rest(len(groups) - len(cut) + causes.more, rest),
         footnotes=tuple(_footnotes(table)),
@@ -90,7 +90,12 @@ def _counted(table: ScoreTable, most: int) -> Failures:
     )
 
 
-def _of_group(group: Alike) -> Failure:
+def repeated(table: ScoreTable) -> bool:
+    """Whether some task has several trials, so that one is named by its number."""
+    return table.completion.trials.of + sum(table.faults.values()) > table.completion.tasks.of
+
+
+def _of_group(group: Alike, numbered: bool) -> Failure:
     what, reason = group_words(group), with_evidence(group)
     if not group.criterion:
         what, reason = _TRIALS.get(
@@ -98,7 +103,7 @@ def _of_group(group: Alike) -> Failure:
         )
     return Failure(
         outcome=group.outcome, task=group.task, criterion=group.criterion, what=what, reason=reason, gate=group.gate,
-        trial=group.trial if group.times == 1 else None, times=group.times, tasks=group.tasks,
+        trial=group.trial if group.times == 1 and numbered else None, times=group.times, tasks=group.tasks,
     )  # fmt: skip
 
 
@@ -265,10 +270,10 @@ def _rest(lines: int, by_outcome: Mapping[str, int]) -> str:
 def _footnotes(table: ScoreTable) -> Iterator[str]:
     unlisted = _unlisted(table)
     trials = table.left_out.incomplete_trials if table.left_out else 0
-    if unlisted:
-        yield f"{plural(unlisted, 'more task')} not complete, without detail here (--full has it)"
-    elif trials:
+    if trials and repeated(table):
         yield f"{plural(trials, 'more trial')} not complete, without detail here (--full has it)"
+    elif unlisted:
+        yield f"{plural(unlisted, 'more task')} not complete, without detail here (--full has it)"
     by_fail, outside = (
         _beside(table) if table.left_out is None else (table.skipped_by_fail, table.failed_outside)
     )

@@ -5,7 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from steelyard.model.table import Alike, CriterionScore, ScoreTable
-from steelyard.report.failures import NO_RULES, Rules, group_words, numbered, what_failed, with_evidence
+from steelyard.report.failures import (
+    NO_RULES,
+    Rules,
+    group_words,
+    numbered,
+    repeated,
+    what_failed,
+    with_evidence,
+)
 from steelyard.report.numbers import plural
 
 MOST_HIDDEN = 6
@@ -43,7 +51,8 @@ def hidden(table: ScoreTable, rules: Rules = NO_RULES) -> tuple[Hidden, ...]:
         return tuple(
             Hidden(
                 criterion=group.criterion, what=group_words(group), times=group.times,
-                of=table.completion.trials.complete, task=group.task, trial=group.trial, reason=with_evidence(group),
+                of=table.completion.trials.complete, task=group.task,
+                trial=group.trial if repeated(table) else None, reason=with_evidence(group),
             )
             for group in _most(table.complete_but.groups)
         )  # fmt: skip

@@ -11,6 +11,8 @@ from steelyard.report.numbers import plural, quantity
 from steelyard.report.text import visible
 from steelyard.report.view import because
 
+MOST_CHARACTERS = 100_000
+"""Of one text; servers that read this show a few lines."""
 COUNTED = ("failure", "error", "skipped")
 DECIDED = {1: ("failure", "FAIL"), 3: ("error", "INCOMPLETE"), 4: ("error", "NOTHING_EVALUATED")}
 
@@ -111,4 +113,4 @@ def _count(into: Xml.Element, suites: list[Xml.Element]) -> None:
 
 
 def _safe(text: str) -> str:
-    return visible(text)
+    return visible(text[:MOST_CHARACTERS]) + ("…" if len(text) > MOST_CHARACTERS else "")

@@ -74,6 +74,8 @@ class GroupScores(msgspec.Struct, frozen=True, kw_only=True):
 def score_group(plan: Plan, cells: Cells, member: Bools) -> tuple[GroupTasks, GroupTrials]:
     """Average the cells that `member` marks, over the counted trials."""
     inside = np.flatnonzero(member & cells.counted)
+    if not len(inside):
+        return _nothing(len(plan.tasks), len(cells.layout.task))
     trial, status, score = cells.trial[inside], cells.status[inside], cells.score[inside]
     task_of = cells.layout.task
     task = task_of[trial]
@@ -105,6 +107,23 @@ def score_group(plan: Plan, cells: Cells, member: Bools) -> tuple[GroupTasks, Gr
     )
     trials = GroupTrials(
         low=trial_low, weight=trial_weight, graded=np.bincount(trial[graded], minlength=m), voting=voting
+    )
+    return tasks, trials
+
+
+def _nothing(n: int, m: int) -> tuple[GroupTasks, GroupTrials]:
+    """A group without verdicts: as many zeros as there are tasks and trials, in the room of one."""
+    zero, none = np.broadcast_to(np.float64(0.0), n), np.broadcast_to(np.int64(0), n)
+    unknown = np.broadcast_to(np.float64("nan"), n)
+    tasks = GroupTasks(
+        low=unknown, high=unknown, graded_mean=unknown, graded=none, assigned=none, voters=zero, pooled_low=zero,
+        pooled_high=zero, pooled_voters=zero,
+    )  # fmt: skip
+    trials = GroupTrials(
+        low=np.broadcast_to(np.float64("nan"), m),
+        weight=np.broadcast_to(np.float64(0.0), m),
+        graded=np.broadcast_to(np.int64(0), m),
+        voting=zero,
     )
     return tasks, trials
 

@@ -67,8 +67,8 @@ class Cells(msgspec.Struct, kw_only=True):
     weight: Floats
     passed: Bools
     skip_fail: Bools
-    dimension: Ints
-    layer: Ints
+    dimension: npt.NDArray[np.int32]
+    layer: npt.NDArray[np.int32]
     obligation: Bools
     in_rule: Bools
     gate: Bools
@@ -179,9 +179,11 @@ def _cells(plan: Plan, placed: Placed, layout: Trials) -> Cells:
         layout=layout, placed=placed, offset=offset, trial=trial, criterion=at - asked.start[shape][trial], asked=at,
         stated=stated, stated_score=np.where(stated == GRADED, score, 0.0), status=stated, score=score,
         weight=asked.weight[at], passed=np.zeros(n, dtype=np.bool_), skip_fail=np.zeros(n, dtype=np.bool_),
-        dimension=asked.dimension[at], layer=asked.layer[at], obligation=asked.obligation[at],
-        in_rule=asked.in_rule[at], gate=asked.gate[at], counted=layout.counted[trial], place=found, given=given, kind=kind, tag=tag,
-        judged=fraction, repeated=many, duplicates=repeats, used_rows=len(placed.keep) + len(placed.keep_trials),
+        dimension=asked.dimension[at].astype(np.int32), layer=asked.layer[at].astype(np.int32),
+        obligation=asked.obligation[at],
+        in_rule=asked.in_rule[at], gate=asked.gate[at], counted=layout.counted[trial], place=found, given=given,
+        kind=kind, tag=tag, judged=fraction, repeated=many, duplicates=repeats,
+        used_rows=len(placed.keep) + len(placed.keep_trials),
         notices=[*layout.notices, *unmatched_notices(plan, placed.unmatched), *_duplicate_notice(repeats)],
     )  # fmt: skip
 

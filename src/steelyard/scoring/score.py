@@ -64,9 +64,12 @@ def table(made: Scored, *, detail: bool = True) -> ScoreTable:
     }
     bounds = _bounds(made, completed, dimensions)
     code = exit_code(
-        made.plan, bounds, violated=sum(each.violated for each in gates), open_gates=sum(each.undecided for each in gates),
+        made.plan,
+        bounds,
+        violated=sum(each.violated for each in gates),
+        open_gates=sum(each.undecided for each in gates),
         used_rows=cells.used_rows,
-    )  # fmt: skip
+    )
     hat, at = repeats(accepted)
     kinds, judged = graders(cells)
     tasks, left_out = task_scores(made, full=detail)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from steelyard.model.columns import ERROR, GRADED
 from steelyard.scoring.cells import NO_ROW, STATUS_WORDS, Cells
-from steelyard.scoring.plan import Bools, Ints
+from steelyard.scoring.plan import Bools
 
 
 class GateStates(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +29,7 @@ class GateStates(msgspec.Struct, frozen=True, kw_only=True):
     open: int
 
 
-def gate_states(cells: Cells, group_of: Ints, n_groups: int) -> list[GateStates]:
+def gate_states(cells: Cells, group_of: npt.NDArray[np.int32], n_groups: int) -> list[GateStates]:
     """Of each group, where `group_of` is the group of each cell."""
     m = len(cells.layout.task)
     gates = cells.gate & cells.counted
@@ -101,10 +103,7 @@ def stated(cells: Cells) -> Iterator[tuple[str, list[float]]]:
     names, values = read.measure[chosen][order], read.value[chosen][order]
     starts = np.flatnonzero(np.concatenate(([True], names[1:] != names[:-1]))) if len(names) else names
     bounds = [*starts.tolist(), len(names)]
-    groups = {
-        read.measures[names[start]]: (start, stop)
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
-    }
+    groups = {read.measures[names[start]]: (start, stop) for start, stop in pairwise(bounds)}
     for name, (start, stop) in sorted(groups.items()):
         yield name, values[start:stop].tolist()
 

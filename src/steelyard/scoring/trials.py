@@ -112,7 +112,7 @@ def _seen(plan: Plan, placed: Placed, width: int, verdict_keys: Ints, trial_keys
 def _repeated_trials(
     plan: Plan, placed: Placed, found: _Seen, where: Ints, entries: Ints, width: int
 ) -> None:
-    """Rows of one trial: equal ones count once; of different ones no measurement counts, nor an end they disagree on."""
+    """Equal rows of a trial count once; of different ones no measurement counts, nor an end they disagree on."""
     read = placed.read
     by_trial = different(placed.source, where, read.trial_place[entries])
     entry_at = dict(zip(read.trial_place[entries].tolist(), entries.tolist(), strict=True))

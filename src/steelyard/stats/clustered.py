@@ -221,7 +221,7 @@ def _sums(label: Ints, numbers: Floats) -> list[float]:
 
 
 def _cluster_totals(units: _Units) -> tuple[list[Floats], bool]:
-    """Per variance stratum, the summed weighted deviation of each of its clusters; and whether a stratum has one only."""
+    """Per variance stratum, the summed weighted deviation of each cluster; and whether a stratum has only one."""
     n = len(units.value)
     stratum = np.zeros(n, dtype=np.int64) if units.stratum is None else units.stratum
     cluster = np.arange(n) if units.cluster is None else units.cluster

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import MissingExtraError, OutputError
-from steelyard.model.verdict import Errored, Graded, TrialRow
-from steelyard.ports.store import Store, StoredRun
+from steelyard.model.verdict import Errored, Graded, TrialRow, Verdict
+from steelyard.ports.store import Store
 
 _TEXTS = (
     "run",
@@ -34,33 +35,43 @@ def export_parquet(store: Store, name: str, file: str | Path) -> str:
 
     MissingExtraError without pyarrow, UsageError when there is no such run, OutputError when it cannot be written.
     """
-    try:
-        arrow: Any = importlib.import_module("pyarrow")
-        parquet: Any = importlib.import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise MissingExtraError(
-            "Parquet needs an extra that is not installed: pip install 'steelyard[parquet]'"
-        ) from error
+    _arrow("pyarrow")
     run = store.load(name)
-    columns = _columns(run)
-    kinds = {text: arrow.string() for text in _TEXTS}
-    kinds |= {"trial": arrow.int64(), "score": arrow.float64(), "cost_usd": arrow.float64()}
-    kinds["evidence_refs"] = arrow.list_(arrow.string())
-    schema = arrow.schema([(column, kinds[column]) for column in columns])
+    table = arrow_table(run.name, run.suite.hash, run.rows)
     try:
-        parquet.write_table(arrow.Table.from_pydict(columns, schema=schema), str(file))
+        _arrow("pyarrow.parquet").write_table(table, str(file))
     except OSError as error:
         raise OutputError(f"cannot write {file}: {error}; choose another place or free some space") from error
     return run.name
 
 
-def _columns(run: StoredRun) -> dict[str, list[Any]]:
+def _arrow(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            "Parquet needs an extra that is not installed: pip install 'steelyard[parquet]'"
+        ) from error
+
+
+def arrow_table(name: str, suite_hash: str, rows: Sequence[Verdict | TrialRow]) -> Any:
+    """The `pyarrow.Table` of these rows, with the columns of `export_parquet`. MissingExtraError without pyarrow."""
+    arrow = _arrow("pyarrow")
+    columns = _columns(name, suite_hash, tuple(rows))
+    kinds = {text: arrow.string() for text in _TEXTS}
+    kinds |= {"trial": arrow.int64(), "score": arrow.float64(), "cost_usd": arrow.float64()}
+    kinds["evidence_refs"] = arrow.list_(arrow.string())
+    schema = arrow.schema([(column, kinds[column]) for column in columns])
+    return arrow.Table.from_pydict(columns, schema=schema)
+
+
+def _columns(name: str, suite_hash: str, held: Sequence[Verdict | TrialRow]) -> dict[str, list[Any]]:
     rows: list[dict[str, Any]] = []
     trial: dict[str, Any] = {}
-    for index, row in enumerate(run.rows):
+    for index, row in enumerate(held):
         if isinstance(row, TrialRow):
             trial = {"ended_by": row.ended_by, "trace": row.trace}
-            after = run.rows[index + 1 : index + 2]
+            after = held[index + 1 : index + 2]
             if not after or isinstance(after[0], TrialRow):
                 rows.append({"task": row.task, "trial": row.trial, **trial})
             continue
@@ -84,5 +95,5 @@ def _columns(run: StoredRun) -> dict[str, list[Any]]:
         "run", "suite", "task", "trial", "criterion", "status", "score", "error", "reason", "evidence_refs",
         "failure_tag", "graders", "cost_usd", "ended_by", "trace",
     )  # fmt: skip
-    same = {"run": run.name, "suite": run.suite.hash}
-    return {name: [{**row, **same}.get(name) for row in rows] for name in names}
+    same = {"run": name, "suite": suite_hash}
+    return {column: [{**row, **same}.get(column) for row in rows] for column in names}

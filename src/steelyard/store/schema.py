@@ -122,8 +122,8 @@ TRIAL_COLUMNS = (
 RANGE = "SELECT min(id), max(id), count(*) FROM verdict WHERE trial_id BETWEEN ? AND ?"
 _COLUMNS = (
     "SELECT count(*), sum(status IN (0, 1, 2, 3)), sum(status = 0 AND score IS NULL),"
-    " group_concat(id * 8 + status * 2 + (score IS 1)), group_concat(trial_id), group_concat(payload_id), json_group_array(criterion)"
-    " FROM verdict WHERE "
+    " group_concat(id * 8 + status * 2 + (score IS 1)), group_concat(trial_id), group_concat(payload_id),"
+    " json_group_array(criterion) FROM verdict WHERE "
 )
 COLUMNS_BY_ID = f"{_COLUMNS}id BETWEEN ? AND ?"
 COLUMNS_BY_TRIAL = f"{_COLUMNS}trial_id BETWEEN ? AND ?"

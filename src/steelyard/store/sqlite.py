@@ -43,7 +43,7 @@ MOST_BUFFERED = 5_000
 """Verdicts that wait before a batch is committed."""
 MOST_SECONDS = 0.25
 """Where trials come more slowly than this, each is committed as it comes."""
-MOST_OWN = 100_000
+MOST_OWN = 25_000
 """Keys of this run that are remembered, so that a store without any is not asked for those that it cannot have."""
 _NOT_LOOKED: set[bytes] = set()
 _KEYS_AT_ONCE = 500
@@ -94,7 +94,9 @@ class SqliteStore:
         self._seconds = busy_seconds
         self._waiting: list[Waiting] = []
         self._held: dict[Address, bytes] = {}
-        self._own: set[bytes] | None = _NOT_LOOKED  # keys written since, where there were none before; null: all count
+        self._own: set[bytes] | None = (
+            _NOT_LOOKED  # keys written since, where there were none before; null: all count
+        )
         self._found: dict[bytes, Payload] = {}  # by key: what waits to be written
         self._buffered = 0
         self._flushed_at = time.monotonic()
@@ -289,6 +291,10 @@ class SqliteStore:
         del body  # of a large standard one copy less
         run = self._connection.execute
         run(schema.ADD_SUITE, (digest, suite.hash, suite.name, suite.version, text))
+        run(
+            schema.ADD_SUITE, (digest, "", "", "", "")
+        )  # adds nothing; a statement holds the texts it last had
+        del text
         cursor = run(
             schema.ADD_GRADING, (name, digest, created, "running", planned, options_text(options), "[]", "[]")
         )

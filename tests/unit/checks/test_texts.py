@@ -6,7 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from steelyard.checks import selectors, texts
 from steelyard.errors import GraderError
 from steelyard.model.checks import ContainsCheck, EqualsCheck, ExcludesCheck, RegexCheck
 from steelyard.model.verdict import Undecided
@@ -155,3 +158,38 @@ def test_patterns_that_re2_refuses_are_errors(pattern: str, capfd: pytest.Captur
 
 def test_a_pattern_that_backtracks_elsewhere_is_quick_here() -> None:
     assert verdict(RegexCheck(pattern="(a+)+$"), trace_of(said("a" * 200_000 + "b"))) == 0
+
+
+PIECES = st.text("aA \n\u00e9e\u0301\u1100\u1161\u00df\u0130", max_size=30)
+
+
+@given(text=PIECES, wanted=st.lists(PIECES, max_size=3), case=st.booleans(), window=st.integers(1, 8))
+def test_windows_find_what_the_whole_text_holds(
+    text: str, wanted: list[str], case: bool, window: int
+) -> None:
+    whole = texts.folded(text, case=case)
+    held = {each for each in wanted if texts.folded(each, case=case) in whole}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(texts, "LONG", window)
+        assert texts.folded(text, case=case) == whole
+        assert texts.standing(wanted, [text], case=case) == held
+        assert texts.standing(wanted, texts.texts_of(text.split("\n")), case=case) == held
+
+
+@pytest.mark.parametrize(
+    ("output", "check", "value"),
+    [
+        ('[" done', ContainsCheck(of="result:f", all=("done",)), 1),
+        ('[" done"]', ContainsCheck(of="result:f", all=("done",)), 1),
+        (r'["\u0064one"]', ExcludesCheck(of="result:f", any=("done",)), None),
+        (r'["\u0064one"]', ContainsCheck(of="result:f", all=("done",)), None),
+        ('["done"]', EqualsCheck(of="result:f/0", value="done"), None),
+        (r"\u0064one", ExcludesCheck(of="result:f", any=("done",)), 1),
+    ],
+)
+def test_what_a_result_that_was_too_long_to_decode_says_is_unknown(
+    output: str, check: Any, value: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selectors, "MOST_DECODED", 5)
+    finding = grade(check, trace_of(call("f", result=output)))
+    assert (None if isinstance(finding, Undecided) else finding.value) == value

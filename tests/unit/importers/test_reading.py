@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from steelyard.errors import InputError, NothingEvaluatedError, UsageError
-from steelyard.importers import known_formats, read_traces
+from steelyard.importers import building, known_formats, long_records, read_traces, reading
 from steelyard.importers.reading import find_files, read_records
 from steelyard.model.trace import Quarantined, Trace
 from steelyard.ports.importer import Record
@@ -197,3 +199,80 @@ def test_messages_one_a_line_are_told_how_to_be_written(tmp_path: Path) -> None:
     file.write_text('{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}\n')
     with pytest.raises(InputError, match="belong in one list, under 'messages'"):
         list(read_traces(file))
+
+
+@pytest.fixture
+def _short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LONG", 64)
+    monkeypatch.setattr(reading, "BLOCK", 16)
+    monkeypatch.setattr(long_records, "MOST_TEXT", 24)
+
+
+@pytest.mark.usefixtures("_short_blocks")
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_long_lines_are_read_in_blocks_like_short_ones(tmp_path: Path, name: str) -> None:
+    long, blank = {"a": "x" * 500, "b": "y" * 90}, b" " * 200
+    lines = [
+        json.dumps(long).encode(),
+        blank,
+        b'{"a": 1}',
+        b'{"a": "' + b"z" * 300,
+        json.dumps([long]).encode(),
+    ]
+    found = records(tmp_path / name, b"\xef\xbb\xbf" + b"\n".join(lines))
+    assert values(found) == [long, {"a": 1}, None, [long]]
+    assert [record.where.rsplit(":", 1)[1] for record in found] == ["1", "3", "4", "5"]
+
+
+@pytest.mark.usefixtures("_short_blocks")
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_long_document_is_one_record(tmp_path: Path, indent: int | None) -> None:
+    value = [{"a": "x" * 500}, {"b": ["y" * 90, 1]}]
+    found = records(tmp_path / "a.json", b"\n" + json.dumps(value, indent=indent).encode() + b"\n\n")
+    assert values(found) == [value]
+    assert [(record.where, getattr(record, "line", 0)) for record in found] == [
+        (str(tmp_path / "a.json"), None)
+    ]
+
+
+@pytest.mark.usefixtures("_short_blocks")
+def test_a_broken_long_first_line_does_not_hide_the_others(tmp_path: Path) -> None:
+    found = records(tmp_path / "a.json", b'{"a": "' + b"x" * 300 + b'\n{"a": 1}\n')
+    assert values(found) == [None, {"a": 1}]
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    for raw, expected in ((b'{"a": 1}\n\n{"a": 2}\n', [{"a": 1}, {"a": 2}]), (b'{\n"a":\n\n1}', [{"a": 1}])):
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_bytes, args=(raw,))
+        writer.start()
+        assert values(list(read_records(str(pipe)))) == expected
+        writer.join()
+        pipe.unlink()
+
+
+def test_a_long_result_is_decoded_where_its_long_texts_make_it_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "MOST_DECODED", 64)
+    monkeypatch.setattr(long_records, "MOST_TEXT", 24)
+    monkeypatch.setattr(long_records, "BLOCK", 16)
+    outputs = [
+        json.dumps({"log": "x" * 500}),
+        json.dumps(list(range(100))),
+        "{ " + "x" * 100 + " }",
+        "x" * 200,
+    ]
+    messages: list[Any] = [{"role": "user", "content": "Go"}]
+    for number, output in enumerate(outputs):
+        call = {"id": str(number), "function": {"name": "f", "arguments": "{}"}}
+        messages.append({"role": "assistant", "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": str(number), "content": output})
+    file = tmp_path / "a.jsonl"
+    file.write_text(json.dumps({"messages": messages}))
+    (trace,) = read_traces(file)
+    assert isinstance(trace, Trace)
+    results = [step.result.value for step in trace.steps if step.result is not None]
+    assert results == [{"log": "x" * 500}, *outputs[1:]]
+    assert [(notice.code, notice.step) for notice in trace.notices] == [("large_result", "s0005")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -27,7 +28,9 @@ from steelyard.model.trace import (
     Usage,
     Visibility,
 )
-from steelyard.report.trace import trace_text, traces_summary
+from steelyard.report import plain as plain_module
+from steelyard.report.plain import clean, dumps
+from steelyard.report.trace import HEAD, TAIL, WINDOW, trace_text, traces_summary
 from steelyard.report.trace_parts import trace_json
 from unit.report.test_text import ANY
 
@@ -219,3 +222,54 @@ def test_an_unknown_name_is_an_attribute_error():
 
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         report.nothing  # noqa: B018
+
+
+def long_trace(count: int) -> Trace:
+    return sample(
+        steps=tuple(step(number, "note", "none", text=f"event {number}") for number in range(1, count + 1))
+    )
+
+
+def test_of_a_long_trace_the_ends_are_shown_and_the_rest_is_counted():
+    text = trace_text(long_trace(HEAD + TAIL + 5))
+    assert "… 5 of 305 steps left out; see some by --steps FROM-TO, all by --full" in text
+    assert [f"\ns{n:04} " in text for n in (1, HEAD, HEAD + 1, HEAD + 5, HEAD + 6, 305)] == [
+        True, True, False, False, True, True,
+    ]  # fmt: skip
+    for whole in (trace_text(long_trace(HEAD + TAIL + 5), full=True), trace_text(long_trace(HEAD + TAIL))):
+        assert "left out" not in whole
+
+
+def test_some_steps_are_shown_when_asked_for():
+    text = trace_text(long_trace(20), steps=(5, 7))
+    assert [f"\ns{n:04} " in text for n in (4, 5, 7, 8)] == [False, True, True, False]
+    assert "… 4 of 20 steps left out" in text
+    assert "… 13 of 20 steps left out" in text
+    assert "… 20 of 20 steps left out" in trace_text(long_trace(20), steps=(30, 40))
+
+
+def test_a_huge_content_is_shown_by_its_ends_with_size_and_hash():
+    content = "first line\n" + "é" * WINDOW + "\nlast line"
+    text = trace_text(sample(steps=(step(1, "assistant", text=content),)), width=200)
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    assert f"{len(content.encode()):,} bytes, sha256 {digest}; it ends:" in text
+    assert "first line" in text
+    assert "last line" in text
+    assert len(text) < 3_000
+
+
+def test_an_alias_is_never_cut():
+    text = trace_text(sample(steps=(step(1, "tool_result", "tool", alias="e25000", result=Result(value=1)),)))
+    assert "tool_result e25000 of no known call" in text
+
+
+@given(st.lists(st.text(max_size=30), max_size=3))
+def test_json_in_parts_is_the_json_of_the_whole(texts: list[str]) -> None:
+    steps = tuple(step(number, "assistant", text=text) for number, text in enumerate(texts, 1))
+    trace = sample(steps=steps, measurements={"a": 1.0}, id="\ud800" + "".join(texts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain_module, "LONG", 7)
+        written = trace_json([trace, trace], [Quarantined(where="a", reason="".join(texts))])
+    assert written == trace_json([trace, trace], [Quarantined(where="a", reason="".join(texts))])
+    assert written == dumps(json.loads(written))
+    assert json.loads(written)["traces"][1]["id"] == clean("\ud800" + "".join(texts))

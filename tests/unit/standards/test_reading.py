@@ -404,7 +404,9 @@ def test_what_decoding_at_once_would_pass_over_is_said(part: str, said: str) -> 
     assert str(caught.value).startswith("s.json:")
 
 
-@pytest.mark.parametrize(("written", "shortest"), [("1.50", "1.5"), ("1e1", "10"), ("10", "10"), ("2.0", "2")])
+@pytest.mark.parametrize(
+    ("written", "shortest"), [("1.50", "1.5"), ("1e1", "10"), ("10", "10"), ("2.0", "2")]
+)
 def test_decimals_are_kept_in_their_shortest_form_however_a_json_file_writes_them(
     written: str, shortest: str
 ) -> None:

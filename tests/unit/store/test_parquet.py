@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.app.keeping import load_run
 from steelyard.errors import MissingExtraError, OutputError, UsageError
 from steelyard.model.verdict import Errored, Unknown
 from steelyard.store import SqliteStore, open_store
@@ -65,3 +66,10 @@ def test_places_and_runs_that_are_not_there(store: SqliteStore, tmp_path: Path) 
         export_parquet(store, "2025", tmp_path / "run.parquet")
     with pytest.raises(OutputError, match="choose another place"):
         export_parquet(store, "latest", tmp_path / "absent" / "run.parquet")
+
+
+def test_a_run_in_memory_is_the_same_table(store: SqliteStore, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+
+    export_parquet(store, "latest", tmp_path / "run.parquet")
+    assert load_run(store).to_arrow().equals(parquet.read_table(tmp_path / "run.parquet"))
