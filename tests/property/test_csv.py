@@ -60,7 +60,7 @@ def verdicts(draw: st.DrawFn) -> list[Any]:
         kind = draw(st.integers(0, 2))
         if kind == 0:
             score = draw(st.floats(0, 1).map(lambda number: number + 0.0))
-            tag = draw(st.none() | TEXT) if score < 1 else None
+            tag = draw(st.none() | TEXT.filter(bool)) if score < 1 else None  # an empty cell is no tag
             judged = any(ref.kind == "judge" for ref in common["graders"])
             rows.append(Graded(**common, score=float(round(score)) if judged else score, failure_tag=tag))
         elif kind == 1:

@@ -20,8 +20,8 @@ from steelyard.importers import decoding
 BLOCK = 1 << 20
 """Bytes that are read at a time."""
 
-GATHERED = 40
-"""Blocks of a text that are put together before it grows: so large a piece of memory is given back when it is free."""
+GATHERED = 4
+"""Blocks of a text that are put together before it grows: where Python copies it to do so, that is not for each."""
 
 MOST_TEXT = 1 << 18
 """Bytes of a text as written up to which it is decoded with its record."""
