@@ -30,7 +30,7 @@ FAILED = "#matrix-table .cell[data-task='checkout'][data-criterion='C3']"
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("demo") / "report.html"
-    app.html_report(app.demo_run()[0], file, app.demo_traces())
+    app.demo_run()[0].report(file, app.demo_traces())
     return file
 
 
@@ -38,7 +38,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def telecom(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = require_shared(TELECOM)
     file = tmp_path_factory.mktemp("telecom") / "report.html"
-    app.html_report(app.grade_tau2([source]), file, app.read_traces(source))
+    app.grade_tau2([source]).report(file, app.read_traces(source))
     return file
 
 
@@ -375,7 +375,7 @@ def planted(file: Path, plant: str) -> str:
     with recording.open("a", encoding="utf-8") as more:
         more.write(json.dumps(other) + "\n")
     run = app.grade(standard, app.read_traces(recording), recorded=[book])
-    return app.html_report(run, file, app.read_traces(recording), date=plant)
+    return run.report(file, app.read_traces(recording), date=plant)
 
 
 @pytest.mark.parametrize("plant", PLANTED)
@@ -462,7 +462,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     book = folder / "rows.jsonl"
     book.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     file = folder / "report.html"
-    beside = app.html_report(app.score_rows(standard, book), file)
+    beside = app.score_rows(standard, book).report(file)
     return file, Path(beside)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from browser import Watched, opened
 from scored import criterion, graded, read, suite, task, ungraded
-from steelyard.app import Run, changes, demo_run, demo_traces, html_report
+from steelyard.app import Run, changes, demo_run, demo_traces
 from steelyard.report.numbers import average, span
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def demo() -> Run:
 @pytest.fixture(scope="module")
 def demo_page(demo: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("demo") / "report.html"
-    html_report(demo, file, demo_traces())
+    demo.report(file, demo_traces())
     return file
 
 
@@ -189,7 +189,7 @@ def wide_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows.append({"task": "task-1", "trial": 3, "ended_by": "infrastructure_fault"})
     rows.append(ungraded("task-2", "C1", "unknown", 3))
     file = tmp_path_factory.mktemp("wide") / "report.html"
-    html_report(Run(suite=suite(*tasks), rows=read(rows), full=True, name="wide"), file)
+    Run(suite=suite(*tasks), rows=read(rows), full=True, name="wide").report(file)
     return file
 
 

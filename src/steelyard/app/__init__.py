@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         open_store,
     )
     from steelyard.app.maintenance import check_board, check_store, vacuum_board, vacuum_store
-    from steelyard.app.pages import demo_traces, html_report, kept_recordings, recordings
+    from steelyard.app.pages import demo_traces, kept_recordings, recordings
     from steelyard.app.references import rehearse
     from steelyard.app.reports import (
         changes,
@@ -65,7 +65,6 @@ _HOMES = {
     "vacuum_board": "maintenance",
     "vacuum_store": "maintenance",
     "demo_traces": "pages",
-    "html_report": "pages",
     "kept_recordings": "pages",
     "recordings": "pages",
     "booking_run": "bundled",
@@ -132,7 +131,6 @@ __all__ = [
     "grade_tau2",
     "harmless",
     "harmless_json",
-    "html_report",
     "import_bundle",
     "json_report",
     "junit_report",

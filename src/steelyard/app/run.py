@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from steelyard.model.columns import CompactRows, compact
 from steelyard.model.standard import Suite
 from steelyard.model.table import ScoreNotice, ScoreTable
-from steelyard.model.trace import Quarantined
+from steelyard.model.trace import Quarantined, Trace
 from steelyard.model.verdict import TrialRow, Verdict
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_DETAIL = 10_000
 """Verdicts up to which the score table lists every one of them."""
+MOST_REPORTED = 2_000_000
+"""Rows up to which every verdict stands in an HTML report; beyond, only those of trials that are not complete."""
 
 
 class Run:
@@ -125,6 +128,40 @@ class Run:
             where = f"first: {first.task}#{first.trial}/{first.criterion}"
             detail = f"{several} that of a later attempt, in {tasks} ({where}); each trial counts once"
             yield ScoreNotice(code="retried", detail=detail)
+
+    def report(
+        self,
+        path: str | Path,
+        traces: Iterable[Trace | Quarantined] | None = None,
+        *,
+        date: str = "",
+        without: str = "",
+        replace_others: bool = True,
+    ) -> str:
+        """Write the run as one HTML file; returns the folder of further trials beside it, or an empty text.
+
+        `traces` are the recordings that were graded, in the same order: they are matched as in grading and read once.
+        Without them the report has no traces, and `without` says why (empty: it was written without recordings).
+        `date` (ISO) is now unless it is given. OutputError when the place cannot be written, or, unless
+        `replace_others`, when a file that is no report stands there; what was there then stays as it was.
+        """
+        from steelyard.app.html import write_report
+
+        return write_report(
+            path, self._detailed(), self.suite, self.rows, traces, capped=bool(self.lost) or self.unfinished,
+            date=date, without=without, replace_others=replace_others,
+        )  # fmt: skip
+
+    def _detailed(self) -> ScoreTable:
+        """The scores with the detail of every trial."""
+        if self.full or not MOST_DETAIL < len(self.rows) <= MOST_REPORTED:
+            return self.scores
+        whole = Run(
+            suite=self.suite, rows=self.rows, lost=self.lost, notices=self.notices, full=True, name=self.name,
+            unfinished=self.unfinished,
+        )  # fmt: skip
+        whole.problem = self.problem
+        return msgspec.structs.replace(whole.scores, whatif=self.scores.whatif)
 
     def to_arrow(self) -> Any:
         """The rows as a `pyarrow.Table`, in the columns of a Parquet export. MissingExtraError without pyarrow."""

@@ -51,7 +51,7 @@ def _report(run: Run, quiet: bool) -> None:
     from steelyard import app
 
     try:
-        app.html_report(run, REPORT, app.demo_traces(), replace_others=False)
+        run.report(REPORT, app.demo_traces(), replace_others=False)
         said = f"wrote {REPORT}: the same in one page, with the traces; open it in a browser"
     except OutputError as error:
         said = f"no {REPORT} was written: {error}"

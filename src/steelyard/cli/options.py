@@ -94,9 +94,8 @@ def write_reports(run: Run, output: Output, recordings: Recordings | None = None
 
 def write_html(run: Run, file: str, recordings: Recordings) -> None:
     """Write the HTML report, and say on standard error what it lacks or where further parts of it stand."""
-    from steelyard import app
 
-    folder = app.html_report(run, file, recordings.traces, date=recordings.date, without=recordings.without)
+    folder = run.report(file, recordings.traces, date=recordings.date, without=recordings.without)
     if recordings.without:
         warn(recordings.without)
     if folder:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from scored import criterion, suite, task
+from steelyard.app.html import matched
 from steelyard.app.keeping import fingerprint
-from steelyard.app.pages import kept_recordings, matched, recordings
+from steelyard.app.pages import kept_recordings, recordings
 from steelyard.errors import InputError
 from steelyard.model.trace import Part, Quarantined, Source, Step, Trace
 from steelyard.ports.store import StoredRun
