@@ -144,6 +144,14 @@ def test_no_text_of_others_commands_the_runner(folder: Path, steelyard: Command)
     assert "##[" in plain.stdout
 
 
+def test_cells_are_not_printed_where_lines_are_commands(folder: Path, steelyard: Command) -> None:
+    steelyard(*GRADE[:-1], **in_actions(folder))
+    done = steelyard("show", "--csv", "-", **in_actions(folder))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "name a file" in done.stderr
+    assert steelyard("show", "--csv", "v.csv", "--quiet", **in_actions(folder)).returncode == 0
+
+
 def test_messages_about_hostile_names_command_nothing(folder: Path, steelyard: Command) -> None:
     for words in (
         ("grade", "suites/capitals.yaml", "no\n::error::such"),

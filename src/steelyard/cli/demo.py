@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,6 +52,10 @@ def _report(run: Run, quiet: bool) -> None:
     """The report beside the demo; a demo that cannot write it, or finds another file there, has still run."""
     from steelyard import app
 
+    if os.path.isfile(REPORT) and not _is_the_demos(run):
+        if not quiet:
+            warn(f"{REPORT} is there already and is not this demo's; give the page a place with --html FILE")
+        return
     try:
         run.report(REPORT, app.demo_traces(), replace_others=False)
         said = f"wrote {REPORT}: the same in one page, with the traces; open it in a browser"
@@ -57,3 +63,11 @@ def _report(run: Run, quiet: bool) -> None:
         said = f"no {REPORT} was written: {error}"
     if not quiet:
         warn(said)
+
+
+def _is_the_demos(run: Run) -> bool:
+    """Whether the file that stands there is a report of the demo, which may be written again."""
+    with suppress(OSError), open(REPORT, "rb") as file:
+        head, _, _ = file.read(8_000).decode("utf-8", "replace").partition("</title>")
+        return f"{run.suite.name} {run.suite.version}" in head
+    return False

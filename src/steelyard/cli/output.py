@@ -66,7 +66,7 @@ def say_bytes(data: bytes) -> None:
 
 
 def say_parts(parts: Iterable[bytes]) -> None:
-    """Print bytes as they come, with nothing added; otherwise as `say_bytes`."""
+    """Print bytes as they come, with nothing added or guarded: not for a runner that takes lines for commands."""
     if sys.stdout is None:  # closed by the caller (`>&-`)
         return
     try:

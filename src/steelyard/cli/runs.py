@@ -17,7 +17,7 @@ from steelyard.cli.options import (
     style,
     write_reports,
 )
-from steelyard.cli.output import say, say_bytes, say_parts
+from steelyard.cli.output import in_github, say, say_bytes, say_parts
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def show(
     if traces and not output.html:
         raise UsageError("--traces is about the HTML report; add --html FILE, or leave it out")
     refuse_overwriting(traces, output)
-    if output.csv == "-" and output.as_json:
-        raise UsageError("--json and --csv - both print; give --csv a file")
+    if output.csv == "-":
+        _refuse_printing_with(output, {"--task": task, "--criterion": criterion, "--why": why})
     recordings = Recordings()
     with app.open_store(store, must_exist=True) as opened:
         kept = app.load_run(opened, run, full=output.full or bool(task or criterion or why or output.csv))
@@ -85,6 +85,19 @@ def show(
         say(app.verdict_board(kept, task=task, criterion=criterion, why=why, **style(output)))
     else:
         show_run(kept, output, recordings)
+
+
+def _refuse_printing_with(output: Output, chosen: dict[str, object]) -> None:
+    """Verdicts as CSV are printed whole and as they are, which nothing else on standard output goes with."""
+    others = [name for name, value in {**chosen, "--json": output.as_json}.items() if value]
+    if others:
+        raise UsageError(
+            f"--csv - prints every verdict and nothing else; leave {others[0]} out, or name a file"
+        )
+    if in_github():
+        raise UsageError(
+            "here a runner takes printed lines for commands, and cells could hold some; name a file"
+        )
 
 
 def _recordings(store: Store, run: str, given: tuple[str, ...]) -> Recordings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from steelyard.model.trace import Quarantined, Trace
 
 PathLike = str | os.PathLike[str]
+
+
+def _kind_of(entry: object) -> str:
+    if isinstance(entry, str | os.PathLike):
+        return "path"
+    return "recording" if isinstance(entry, Mapping) else "trace"
 
 
 class Steelyard:
@@ -41,7 +48,7 @@ class Steelyard:
         `options` are those of `steelyard.grade` (`recorded`, `states`, `only`, ...). NothingEvaluatedError when no
         recording belongs to a task of the suite.
         """
-        several = [traces] if isinstance(traces, str | os.PathLike) else list(traces)
+        several = [traces] if isinstance(traces, str | os.PathLike) else traces
         return app.grade(self.suite(standard), self._read(several), **{"full": True, **options})
 
     def check(self, run: Run) -> None:
@@ -50,17 +57,14 @@ class Steelyard:
         if run.scores.exit_code != 0:
             raise AssertionError(f"the run is {run.scores.decision}\n{app.scoreboard(run)}")
 
-    def _read(self, several: list[Any]) -> Iterator[Trace | Quarantined]:
-        paths = [str(entry) for entry in several if isinstance(entry, str | os.PathLike)]
-        recordings = [entry for entry in several if isinstance(entry, Mapping)]
-        if recordings:
-            file = self._make_folder() / "recordings.jsonl"
-            file.write_text("".join(json.dumps(entry) + "\n" for entry in recordings), "utf-8")
-            paths.append(str(file))
-        if paths:
-            yield from app.read_traces(paths)
-        yield from (
-            entry
-            for entry in several
-            if not isinstance(entry, str | os.PathLike) and not isinstance(entry, Mapping)
-        )
+    def _read(self, several: Iterable[Any]) -> Iterator[Trace | Quarantined]:
+        """The traces of all entries in their order; recordings that stand together are read as one file."""
+        for kind, entries in groupby(several, key=_kind_of):
+            if kind == "path":
+                yield from app.read_traces([str(entry) for entry in entries])
+            elif kind == "recording":
+                file = self._make_folder() / "recordings.jsonl"
+                file.write_text("".join(json.dumps(entry) + "\n" for entry in entries), "utf-8")
+                yield from app.read_traces([str(file)])
+            else:
+                yield from entries

@@ -125,20 +125,21 @@ class SuiteGrading:
 
     def _grade(self) -> Run:
         traces, recorded = self.traces(), self.recorded()
-        states = self.path.parent / f"{self.name}.states"
-        with self._keep(traces, recorded) as keep:
+        folder = self.path.parent / f"{self.name}.states"
+        states = str(folder) if folder.is_dir() else None
+        with self._keep(traces, recorded, states) as keep:
             return app.grade(
                 self.suite,
                 app.read_traces(traces),
                 recorded=recorded,
-                states=states if states.is_dir() else None,
+                states=states,
                 trust_graders=self.config.getini("steelyard_trust_graders"),
                 full=True,
                 keep=keep,
             )
 
     @contextmanager
-    def _keep(self, traces: list[str], recorded: list[str]) -> Iterator[Keep | None]:
+    def _keep(self, traces: list[str], recorded: list[str], states: str | None) -> Iterator[Keep | None]:
         url: str = self.config.getini("steelyard_store")
         if not url:
             yield None
@@ -146,6 +147,6 @@ class SuiteGrading:
         if "://" not in url:
             base = self.config.inipath.parent if self.config.inipath else self.config.rootpath
             url = str(base / url)
-        options = {"suite": str(self.path), "traces": traces, "recorded": recorded}
+        options = {"suite": str(self.path), "traces": traces, "recorded": recorded, "states": states}
         with app.open_store(url) as store:
-            yield app.Keep(store=store, options={**options, "content": app.fingerprint(traces)})
+            yield app.Keep(store=store, options={**options, "content": app.fingerprint(traces, states)})

@@ -81,11 +81,24 @@ class SuiteTest(pytest.Item):
         raise NotImplementedError
 
 
+def _reported(short: Verdicts) -> str:
+    """How a criterion that decides nothing came out where it did not score 1."""
+    if not short:
+        return "and no trial counts"
+    trial, verdict = short[0]
+    shown = (
+        f"scored {verdict.score:g}" if verdict.score is not None else f"has no verdict ({verdict.outcome})"
+    )
+    several = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
+    return f"and trial {trial.trial} {shown}{several}"
+
+
 class CriterionTest(SuiteTest):
     """A criterion of a task, over all its trials.
 
     It fails where the criterion is a gate or is required and failed, or has no verdict, in any trial. One that stands
-    outside the acceptance rule is skipped with its reason, as is one that waits for another which failed.
+    outside the acceptance rule, or is reported only, is skipped with its reason unless it passed everywhere, as is one
+    that waits for another which failed.
     """
 
     def __init__(self, *, task: Task, criterion: Criterion, **settings: Any) -> None:
@@ -97,6 +110,9 @@ class CriterionTest(SuiteTest):
         """Fails, or skips with a reason, unless the criterion passed in every trial."""
         found = self.grading.verdicts(self.task.id, self.criterion.id)
         if self.criterion.pass_mark == 0:
+            short = [pair for pair in found if pair[1].score != 1]
+            if short or not found:
+                pytest.skip(_said(f"{self._name()} is reported only, {_reported(short)}"))
             return
         failed = [pair for pair in found if pair[1].outcome == "fail"]
         waiting = [pair for pair in found if pair[1].outcome == "skipped" and pair[1].cause == "fail"]

@@ -27,7 +27,8 @@ _ELSEWHERE = "or keep runs elsewhere with STEELYARD_STORE=sqlite:///PATH"
 def path_of(url_or_path: str | Path) -> Path:
     """The file that `sqlite:///relative`, `sqlite:////absolute`, `sqlite:///C:/x` or a plain path means.
 
-    UsageError for other URLs and for what no file can be called.
+    A link gives the file it leads to, since SQLite keeps its log beside that one. UsageError for other URLs and for
+    what no file can be called.
     """
     text = str(url_or_path)
     matched = _URL.fullmatch(text)
@@ -38,7 +39,8 @@ def path_of(url_or_path: str | Path) -> Path:
     name = matched["rest"][1:] if matched is not None else text
     if not name or "\0" in name or name.startswith(":memory:"):
         raise UsageError(f"{text!r} names no file; write the store as sqlite:///PATH")
-    return Path(name)
+    path = Path(name)
+    return path.resolve() if path.is_symlink() else path
 
 
 @contextmanager

@@ -106,8 +106,20 @@ def test_all_is_well(project: pytest.Pytester) -> None:
     outcomes, text = run(project)
     assert list(outcomes) == IDS
     assert outcomes.pop("capitals.suite.yaml::france::S1") == "skipped"
+    assert outcomes.pop("capitals.suite.yaml::italy::R1") == "skipped"
+    assert "italy R1 is reported only, and trial 1 scored 0" in text
     assert set(outcomes.values()) == {"passed"}
     assert "france S1 failed, outside the acceptance rule" in text
+
+
+def test_a_reported_criterion_without_a_verdict_is_no_green_test(project: pytest.Pytester) -> None:
+    judged = SUITE.replace("check: {kind: budget, turns: 0}", "judge: {}")
+    (project.path / "capitals.suite.yaml").write_text(judged)
+    write(project.path / "capitals.traces.jsonl", *GOOD)
+    write(project.path / "capitals.recorded.jsonl", POLITE)
+    outcomes, text = run(project)
+    assert outcomes["capitals.suite.yaml::italy::R1"] == "skipped"
+    assert "italy R1 is reported only, and trial 1 has no verdict (error)" in text
 
 
 def test_what_failed_is_told_without_a_traceback(project: pytest.Pytester) -> None:
@@ -144,7 +156,7 @@ def test_a_task_without_a_recording_fails(project: pytest.Pytester) -> None:
     write(project.path / "capitals.traces.jsonl", said("france", "Paris"))
     outcomes, text = run(project, "-k", "italy")
     assert {name.rpartition("::")[2]: outcome for name, outcome in outcomes.items()} == {
-        "C1": "failed", "J1": "failed", "R1": "passed",
+        "C1": "failed", "J1": "failed", "R1": "skipped",
     }  # fmt: skip
     assert "italy C1 has no verdict: undecided is no pass" in text
 
@@ -238,6 +250,7 @@ def test_the_fixture_grades_in_tests(project: pytest.Pytester) -> None:
     write(project.path / "t.jsonl", *GOOD)
     project.makepyfile(f"""
         import pytest
+        import steelyard as sy
         GOOD = {GOOD!r}
         CHECK = {{"kind": "equals", "value": "Paris"}}
         RULE = {{"id": "C1", "dimension": "correctness", "rule": "It MUST be Paris.", "check": CHECK}}
@@ -249,6 +262,11 @@ def test_the_fixture_grades_in_tests(project: pytest.Pytester) -> None:
             assert run.scores.completion.value == 1
 
         def test_files(steelyard):
+            trace = next(iter(sy.read_traces("t.jsonl")))
+            mapped = {{"task_id": "france", "messages": [{{"role": "assistant", "content": "Lyon"}}]}}
+            mixed = steelyard.grade(SUITE, [trace, mapped, "t.jsonl"], only=["france"])
+            answers = [mixed.find("france", number, "C1")[0].score for number in (1, 2, 3)]
+            assert answers == [1, 0, 1], "in the order in which they were given"
             run = steelyard.grade("capitals.suite.yaml", "t.jsonl", only=["france"])
             steelyard.check(run)
 

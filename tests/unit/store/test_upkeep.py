@@ -91,6 +91,18 @@ def test_a_sound_store_is_clean_and_left_alone_by_a_repair(place: Path) -> None:
     assert [path.name for path in place.parent.iterdir()] == ["store.db"]
 
 
+def test_a_store_behind_a_link_is_the_store_that_it_leads_to(place: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to(place)
+    kept = list(runs(place))
+    destroyed_header(place)
+    found = check_store(link, repair=True, now=now)
+    assert found.saved is not None
+    assert link.is_symlink()
+    assert list(runs(place)) == kept
+    assert list(runs(link)) == kept
+
+
 def test_a_log_that_is_still_to_be_read_is_no_damage(place: Path) -> None:
     hot(place)
     before = place.read_bytes(), log_of(place).read_bytes()

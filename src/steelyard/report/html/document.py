@@ -30,9 +30,8 @@ EXTRA_SCRIPTS = {
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file in `assets`; empty where it is not there."""
-    path = files("steelyard.report.html").joinpath("assets", name)
-    source = path.read_text("utf-8") if path.is_file() else ""
+    """The text of a file in `assets`. OSError where the installation lacks it."""
+    source = files("steelyard.report.html").joinpath("assets", name).read_text("utf-8")
     return as_plain_script(source) if name.startswith("vendor/") else source
 
 

@@ -22,6 +22,13 @@ LIST = "steelyard-files.json"
 """The file that says which files of the folder are ours."""
 
 
+def folder_of(target: Path) -> Path:
+    """`report.files` beside `report.html`; other endings stay in the name, so that no two reports share a folder."""
+    return target.with_name(
+        f"{target.stem}.files" if target.suffix == ".html" else f"{target.name}-report.files"
+    )
+
+
 class Output:
     """A report in the making. `alone` where it goes to a pipe or device, which has nothing beside it."""
 
@@ -29,10 +36,11 @@ class Output:
         self._file = file
         self.alone = alone
         self.name = target.name
-        self.folder = target.with_name(f"{target.stem}.files")
+        self.folder = folder_of(target)
         self.folder_name = self.folder.name
         self._made: Path | None = None
         self._names: list[str] = []
+        self._replaced: Path | None = None
 
     def write(self, text: str) -> None:
         """Add to the page."""
@@ -59,10 +67,31 @@ class Output:
         if not self.folder.exists():
             os.replace(self._made, self.folder)
             return
-        for name in (*self._names, LIST):
-            os.replace(self._made / name, self.folder / name)
-        _remove(self.folder, [name for name in old if name not in self._names and name != LIST])
-        self._made.rmdir()
+        self._keep_of_others({*old, *self._names, LIST})
+        self._replaced = Path(tempfile.mkdtemp(dir=self.folder.parent, prefix=".steelyard-"))
+        os.replace(self.folder, self._replaced)
+        os.replace(self._made, self.folder)
+
+    def _keep_of_others(self, ours: set[str]) -> None:
+        """Take what others put into the old folder along; OSError where it cannot be copied."""
+        assert self._made is not None
+        for path in self.folder.iterdir():
+            if path.name not in ours and path.is_dir() and not path.is_symlink():
+                shutil.copytree(path, self._made / path.name, symlinks=True)
+            elif path.name not in ours:
+                shutil.copy2(path, self._made / path.name, follow_symlinks=False)
+
+    def undo(self) -> None:
+        """Put the old folder back in its place: the page was not replaced."""
+        if self._replaced is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.replace(self._replaced, self.folder)
+            self._replaced = None
+
+    def done(self) -> None:
+        """The new page stands: the old folder is not needed."""
+        if self._replaced is not None:
+            shutil.rmtree(self._replaced, ignore_errors=True)
 
     def drop(self) -> None:
         """Leave nothing half made."""
@@ -114,15 +143,17 @@ def _in_place(target: Path) -> Iterator[Output]:
         os.chmod(temporary, mode)
         output.settle()
         os.replace(temporary, target)
+        output.done()
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         if output is not None:
+            output.undo()
             output.drop()
         raise
 
 
 def _refuse_foreign(target: Path) -> None:
-    folder = target.with_name(f"{target.stem}.files")
+    folder = folder_of(target)
     if target.is_dir():
         raise OutputError(f"{target} is a folder; name a file, such as {target / 'report.html'}")
     foreign = folder.is_symlink() or (folder.exists() and not folder.is_dir())

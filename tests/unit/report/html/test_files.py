@@ -46,6 +46,33 @@ def test_a_new_report_takes_away_the_pages_of_the_old_one_and_nothing_else(tmp_p
     assert names(tmp_path / "r.files") == ["mine.txt"]
 
 
+def test_a_page_that_cannot_be_replaced_keeps_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "r.html", "old", beside=("a.html", "b.html"))
+    (tmp_path / "r.files" / "a.html").write_text("old page")
+    really = os.replace
+
+    def refused(source: object, target: object) -> None:
+        if str(target).endswith("r.html"):
+            raise OSError(28, "No space left on device")
+        really(source, target)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(os, "replace", refused)
+    with pytest.raises(OutputError, match="No space left"):
+        write(tmp_path / "r.html", beside=("a.html", "c.html"))
+    assert names(tmp_path) == ["r.files", "r.html"]
+    assert names(tmp_path / "r.files") == ["a.html", "b.html", LIST]
+    assert (tmp_path / "r.files" / "a.html").read_text() == "old page"
+
+
+def test_reports_of_other_endings_do_not_share_a_folder(tmp_path: Path) -> None:
+    write(tmp_path / "r.html", beside=("a.html",))
+    write(tmp_path / "r.htm", beside=("b.html",))
+    assert names(tmp_path) == ["r.files", "r.htm", "r.htm-report.files", "r.html"]
+    assert names(tmp_path / "r.files") == ["a.html", LIST]
+
+
 def test_an_empty_folder_of_ours_goes_too(tmp_path: Path) -> None:
     write(tmp_path / "r.html", beside=("a.html",))
     write(tmp_path / "r.html")

@@ -88,6 +88,7 @@
   }
 
   function differs(old, young) {
+    if (old.low === young.low && old.high === young.high) return "";  // null beside null too
     const low = points(old.low, young.low), high = points(old.high, young.high);
     if (low === "no change" && high === "no change") return "";
     return low !== "no change" ? low : `at most ${high}`;
