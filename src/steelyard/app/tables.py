@@ -14,7 +14,7 @@ from steelyard.app.run import Run
 from steelyard.errors import InputError
 from steelyard.grading.rows import Row, read_row
 from steelyard.model.trace import Quarantined
-from steelyard.report.csv import BOM, NUMBERS, apart, csv_lines, original
+from steelyard.report.csv import BOM, LOST, NUMBERS, apart, csv_lines, original
 
 MOST_RECORD = 64 * 1024 * 1024
 """Characters of one record; a longer one is quarantined."""
@@ -40,12 +40,16 @@ _CHUNK = 1 << 20
 def csv_report(run: Run, *, bom: bool = True) -> Iterator[bytes]:
     """The verdicts of a run as CSV in UTF-8, a line at a time. `run` must be loaded `full`.
 
+    Records that were lost, and a run that was broken off, have rows of their own, since without them it could pass.
     A byte order mark stands before them unless `bom` is false: Excel needs it in a file, a pipe does not.
     """
     weights = {
         (task.id, criterion.id): criterion.weight for task in run.suite.tasks for criterion in task.criteria
     }
-    lines = csv_lines(run.scores, weights)
+    lost = [f"{entry.where}: {entry.reason}" for entry in run.lost]
+    if run.unfinished:
+        lost.append("this run was broken off before its end")
+    lines = csv_lines(run.scores, weights, lost)
     return (line.encode("utf-8", "replace") for line in chain((BOM,) if bom else (), lines))
 
 
@@ -128,7 +132,7 @@ def _header(name: str, cells: list[str] | None) -> list[str]:
 def _rows(
     name: str, header: list[str], records: Iterable[tuple[int, list[str] | None]]
 ) -> Iterator[Row | Quarantined]:
-    told: tuple[str | None, str | None] | None = None
+    told: set[int] = set()  # hashes, since there may be many trials
     for number, cells in records:
         where = f"{name}:{number}"
         if cells is None or len(cells) != len(header):
@@ -138,10 +142,15 @@ def _rows(
             )
             continue
         values = _values(dict(zip(header, cells, strict=True)))
-        trial = (values.get("task"), values.get("trial"))
+        if values.get("status") == LOST:
+            yield Quarantined(
+                where=where, reason=values.get("reason", "the table says that something was lost")
+            )
+            continue
         ended_by = values.pop("ended_by", None)
-        if ended_by is not None and trial != told:
-            told = trial
+        ending = hash((values.get("task"), values.get("trial"), ended_by))
+        if ended_by is not None and ending not in told:  # one that differs is said too: it contradicts the first
+            told.add(ending)
             about: dict[str, Any] = {key: values[key] for key in ("task", "trial") if key in values}
             yield read_row(where, _json({**about, "ended_by": ended_by}))
         if ended_by is None or "criterion" in values:

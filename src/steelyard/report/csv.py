@@ -9,7 +9,7 @@ exactly what `harmless` added. Numbers are written as numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
@@ -52,11 +52,17 @@ def original(cell: str) -> str:
     return _ADDED.sub(r"\1", cell[1:] if cell.startswith("'") else cell)
 
 
-def csv_lines(table: ScoreTable, weights: Mapping[tuple[str, str], Decimal]) -> Iterator[str]:
+LOST = "lost"
+"""The status of a row that stands for something missing, said in its reason. Read back, it keeps a run from a pass."""
+
+
+def csv_lines(
+    table: ScoreTable, weights: Mapping[tuple[str, str], Decimal], lost: Sequence[str] = ()
+) -> Iterator[str]:
     """The header, then a line a verdict, each with its CRLF; made one by one, whatever the number of verdicts.
 
     `weights` are those of (task, criterion). A trial without verdicts (a fault) has a line without a criterion. The
-    table must hold every verdict in detail.
+    table must hold every verdict in detail. `lost` says what could not be graded, each in a line of its own.
     """
     yield _line(COLUMNS)
     for task in table.tasks:
@@ -65,6 +71,9 @@ def csv_lines(table: ScoreTable, weights: Mapping[tuple[str, str], Decimal]) -> 
                 yield _line(_verdict(task.id, trial, criterion, weights.get((task.id, criterion.id))))
             if not trial.criteria:
                 yield _line(_about_trial(task.id, trial, (None,) * (len(COLUMNS) - 4)))
+    for reason in lost:
+        marked: dict[str, Cell] = {"status": LOST, "reason": reason}
+        yield _line(tuple(marked.get(column) for column in COLUMNS))
 
 
 def _verdict(

@@ -73,6 +73,40 @@ def test_a_file_begins_with_a_mark_for_excel_and_a_stream_does_not() -> None:
     assert b"".join(app.csv_report(run, bom=False)).startswith(b"task,")
 
 
+def test_what_was_lost_keeps_a_table_from_a_pass(tmp_path: Path) -> None:
+    passing = (
+        [{"task": "=t", "trial": n, "ended_by": "agent_stop"} for n in (1, 2)]
+        + [graded("=t", name, 1, n) for name in ("-1", "C2") for n in (1, 2)]
+        + [graded("u", "C1", 1)]
+    )
+    rows = [read_row("row", json.dumps(row).encode()) for row in passing]
+    file = tmp_path / "rows.csv"
+    cut = Quarantined(where="t.jsonl:9", reason="=the line is cut")
+    for run, code in (
+        (app.Run(suite=SUITE, rows=rows, full=True), 0),
+        (app.Run(suite=SUITE, rows=rows, full=True, lost=[cut]), 3),
+        (app.Run(suite=SUITE, rows=rows, full=True, unfinished=True), 3),
+    ):
+        assert run.scores.exit_code == code
+        file.write_bytes(b"".join(app.csv_report(run)))
+        assert app.score_rows(SUITE, file).scores.exit_code == code
+    file.write_bytes(b"".join(app.csv_report(app.Run(suite=SUITE, rows=rows, full=True, lost=[cut]))))
+    lost = [row for row in app.read_csv(file) if isinstance(row, Quarantined)]
+    assert [row.reason for row in lost] == ["t.jsonl:9: =the line is cut"]
+
+
+@pytest.mark.parametrize("endings", [("agent_stop", "max_turns"), ("max_turns", "agent_stop")])
+def test_a_trial_that_ends_in_two_ways_ends_in_neither(tmp_path: Path, endings: tuple[str, str]) -> None:
+    file = tmp_path / "rows.csv"
+    lines = [f"u,1,C1,graded,1,{endings[0]}", f"u,1,,,,{endings[1]}", f"u,1,,,,{endings[0]}"]
+    file.write_text("task,trial,criterion,status,score,ended_by\n" + "\n".join(lines) + "\n")
+    rows = list(app.read_csv(file))
+    assert [row.ended_by for row in rows if isinstance(row, TrialRow)] == list(endings)
+    scores = app.score_rows(suite(task("u", criterion("C1"))), file).scores
+    assert scores.exit_code == 3
+    assert any(notice.code == "conflicting_trial_rows" for notice in scores.notices)
+
+
 def test_what_was_written_scores_as_it_did(tmp_path: Path) -> None:
     run = run_of(ROWS)
     file = tmp_path / "rows.csv"
