@@ -25,9 +25,11 @@ if TYPE_CHECKING:
         export_bundle,
         fingerprint,
         import_bundle,
+        kept_inputs,
         list_runs,
         load_run,
         open_store,
+        store_files,
     )
     from steelyard.app.maintenance import check_board, check_store, vacuum_board, vacuum_store
     from steelyard.app.pages import demo_traces, kept_recordings, recordings
@@ -78,6 +80,8 @@ _HOMES = {
     "import_bundle": "keeping",
     "export_bundle": "keeping",
     "fingerprint": "keeping",
+    "kept_inputs": "keeping",
+    "store_files": "keeping",
     "Keep": "facade",
     "Inputs": "facade",
     "Run": "run",
@@ -134,6 +138,7 @@ __all__ = [
     "import_bundle",
     "json_report",
     "junit_report",
+    "kept_inputs",
     "kept_recordings",
     "list_runs",
     "load_run",
@@ -151,6 +156,7 @@ __all__ = [
     "select",
     "select_traces",
     "start",
+    "store_files",
     "suite_schema",
     "trace_board",
     "trace_json",

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from steelyard.app.run import Run
-from steelyard.errors import InputError, StoreError, UsageError
+from steelyard.errors import InputError, SteelyardError, StoreError, UsageError
 from steelyard.grading.engine import GradedTrial
 from steelyard.model.standard import Suite
 from steelyard.model.verdict import MOST_TRIAL
@@ -42,6 +42,25 @@ def open_store(url: str | None = None, *, must_exist: bool = False) -> Iterator[
         )
     with store.open_store(place, now=_now, only_read=must_exist) as opened:
         yield opened
+
+
+def store_files(url: str | None = None) -> tuple[str, ...]:
+    """The files that make up the store at `url`, whether they are there or not. UsageError as for `open_store`."""
+    from steelyard import store
+
+    place = str(store.path_of(url or DEFAULT_STORE))
+    return (place, *(f"{place}-{part}" for part in ("wal", "shm", "journal")))
+
+
+def kept_inputs(run: StoredRun) -> tuple[str, ...]:
+    """The files that a kept run was graded from, as far as they are still there."""
+    from steelyard import importers
+
+    named = run.options.get
+    traces = [str(path) for path in named("traces") or ()]
+    with suppress(SteelyardError):
+        traces = [*traces, *importers.find_files(traces)]
+    return (*traces, *map(str, named("recorded") or ()), *filter(None, [named("suite")]))
 
 
 class Keeper:

@@ -149,7 +149,9 @@ def _rows(
             continue
         ended_by = values.pop("ended_by", None)
         ending = hash((values.get("task"), values.get("trial"), ended_by))
-        if ended_by is not None and ending not in told:  # one that differs is said too: it contradicts the first
+        if (
+            ended_by is not None and ending not in told
+        ):  # one that differs is said too: it contradicts the first
             told.add(ending)
             about: dict[str, Any] = {key: values[key] for key in ("task", "trial") if key in values}
             yield read_row(where, _json({**about, "ended_by": ended_by}))

@@ -88,7 +88,8 @@ def grade(context: click.Context, /, suite: str, traces: tuple[str, ...], **opti
     chosen = {name: options.pop(name) for name in OWN}
     output = Output(**options)
     github = Github.wanted(context, chosen["github"])
-    refuse_overwriting((suite, *traces, *chosen["recorded"]), output)
+    kept = () if chosen["no_store"] else app.store_files(chosen["store"])
+    refuse_overwriting((suite, *traces, *chosen["recorded"], *kept), output)
     run: Run | None = None
     try:
         with progress(quiet=output.quiet) as update, _keep(suite, traces, chosen) as keep:

@@ -17,17 +17,18 @@ from steelyard.errors import UsageError
 if TYPE_CHECKING:
     from steelyard.app import Run
     from steelyard.model.trace import Quarantined, Trace
+    from steelyard.ports.store import Store
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run goes. Files are written before anything is printed."""
 
-    as_json: bool
-    quiet: bool
-    no_color: bool
-    full: bool
-    junit: str | None
-    markdown: str | None
+    as_json: bool = False
+    quiet: bool = False
+    no_color: bool = False
+    full: bool = False
+    junit: str | None = None
+    markdown: str | None = None
     out: str | None = None
     html: str | None = None
     csv: str | None = None
@@ -63,10 +64,25 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+FILES = ("out", "junit", "markdown", "html", "csv")
+"""Outputs that are files."""
+
+
+def refuse_overwriting_record(store: Store, run: str, url: str | None, output: Output) -> None:
+    """UsageError when a report would replace the store, or what the kept run was graded from."""
+    from steelyard import app
+
+    if any(getattr(output, option) for option in FILES):
+        refuse_overwriting((*app.store_files(url), *app.kept_inputs(store.columns(run))), output)
+
+
 def refuse_overwriting(inputs: Sequence[str], output: Output) -> None:
-    """UsageError when a report would replace an input or another report."""
+    """UsageError when a report would replace an input or another report, or has an empty name."""
     taken = {os.path.realpath(name): name for name in inputs}
-    for name in (output.out, output.junit, output.markdown, output.html, output.csv):
+    for option in FILES:
+        name = getattr(output, option)
+        if name == "":
+            raise UsageError(f"--{option} names no file; give it one, or leave it out")
         if name is None or (os.path.exists(name) and not os.path.isfile(name)):  # a pipe or device
             continue
         if os.path.realpath(name) in taken:

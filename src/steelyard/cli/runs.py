@@ -13,6 +13,7 @@ from steelyard.cli.options import (
     Recordings,
     output_options,
     refuse_overwriting,
+    refuse_overwriting_record,
     show_run,
     style,
     write_reports,
@@ -74,6 +75,7 @@ def show(
         _refuse_printing_with(output, {"--task": task, "--criterion": criterion, "--why": why})
     recordings = Recordings()
     with app.open_store(store, must_exist=True) as opened:
+        refuse_overwriting_record(opened, run, store, output)
         kept = app.load_run(opened, run, full=output.full or bool(task or criterion or why or output.csv))
         if output.html:
             recordings = _recordings(opened, kept.name, traces)
@@ -118,6 +120,7 @@ def export(run: str, file: str, store: str | None) -> None:
     from steelyard import app
 
     with app.open_store(store, must_exist=True) as opened:
+        refuse_overwriting_record(opened, run, store, Output(out=file))
         name = app.export_bundle(opened, run, file)
     say(f"wrote run {name} to {file}")
 

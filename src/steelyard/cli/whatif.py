@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.environment import Flag
-from steelyard.cli.options import STORE, Output, output_options, refuse_overwriting, style, write_reports
+from steelyard.cli.options import (
+    STORE,
+    Output,
+    output_options,
+    refuse_overwriting,
+    refuse_overwriting_record,
+    style,
+    write_reports,
+)
 from steelyard.cli.output import say, say_bytes
 from steelyard.errors import UsageError
 
@@ -67,4 +75,5 @@ def _before(source: tuple[str, ...], store: str | None, trust_python: bool, outp
     if len(source) > 2:
         raise UsageError("give one kept run, or a suite and its rows")
     with app.open_store(store, must_exist=True) as opened:
+        refuse_overwriting_record(opened, source[0], store, output)
         return app.load_run(opened, source[0], full=output.full)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import subprocess
 import sys
@@ -260,8 +261,9 @@ def old_store(place: Path) -> None:
     from steelyard.store.suites import encode_suite
 
     body = encode_suite(a_suite()).decode()
-    old.execute(schema.ADD_SUITE, (b"d", "f" * 64, "capitals", "1.0", body))
-    old.execute(schema.ADD_GRADING, ("2026-01-01-1", b"d", "2026-01-01", "done", 1, "{}", "[]", "[]"))
+    digest = hashlib.sha256(body.encode()).digest()
+    old.execute(schema.ADD_SUITE, (digest, "f" * 64, "capitals", "1.0", body))
+    old.execute(schema.ADD_GRADING, ("2026-01-01-1", digest, "2026-01-01", "done", 1, "{}", "[]", "[]"))
     old.execute(schema.ADD_TRIAL, (1, 1, "a", 1, "agent_stop", "{}", None))
     old.execute(schema.ADD_PAYLOAD, (1, b"h", '{"reason":"old"}'))
     old.execute(schema.ADD_VERDICT, (1, "C1", 0, 1.0, None, 1))

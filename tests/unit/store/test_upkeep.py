@@ -375,3 +375,25 @@ def test_neither_goes_on_while_a_run_is_graded(place: Path) -> None:
         assert found.unfinished == ("2026-11-30-3",)
     assert vacuum_store(place, now=now).dropped == 0
     assert check_store(place, now=now).unfinished == ("2026-11-30-3", "2026-11-30-4")
+
+
+# --- a standard that changed after it was written
+
+
+def test_a_changed_standard_is_refused_named_and_mended_by_the_next_grading(place: Path) -> None:
+    connection = sqlite3.connect(place)
+    (body,) = connection.execute("SELECT body FROM suite").fetchone()
+    for text in (body.replace('"tasks"', '"tasks" ', 1), body.replace("C1", "C3", 1), "{}"):
+        assert text != body
+        connection.execute("UPDATE suite SET body = ?", (text,))
+        connection.commit()
+        found = check_store(place, now=now)
+        assert "changed_standard" in {problem.code for problem in found.problems}
+        with open_store(place, now=now) as store:
+            for read in (store.load, store.columns):
+                with pytest.raises(StoreError, match=r"not the one that was written.*store check"):
+                    read("latest")
+            put(store, 1)
+            assert store.load("2026-11-30-1").suite == SUITE
+        assert check_store(place, now=now).state == "clean"
+    connection.close()
