@@ -538,3 +538,21 @@ def test_grade_score_and_show_write_the_report(tmp_path: Path, monkeypatch: pyte
     assert "It is Lyon" in (tmp_path / "k.html").read_text("utf-8")
     steelyard("show", "--traces", "moved.jsonl", code=2)
     steelyard("grade", "s.yaml", "moved.jsonl", "--html", "moved.jsonl", code=2)
+
+
+def test_a_cause_leads_to_its_verdict_with_the_reason_first(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    app.demo_run()[0].report(file, app.demo_traces())
+    with opened(browser, file) as watched:
+        page = watched.page
+        page.click("#why a:text-is('A1')")
+        assert page.inner_text("#panel-title") == "csv · A1"
+        reason, choices = page.locator("#panel .verdict.current"), page.locator("#panel-whatif")
+        above, below = reason.bounding_box(), choices.bounding_box()
+        assert above is not None
+        assert below is not None
+        assert above["y"] < below["y"], "what was found stands above what could be changed"
+        page.click("#why a:text-is('C4')")
+        assert page.inner_text("#panel-title") == "csv · C4"
+        assert page.locator("#panel-whatif").count() == 1
+        assert watched.errors == []

@@ -18,7 +18,7 @@ from steelyard.model.table import CriterionScore, ScoreTable, TrialScore
 
 COLUMNS = (
     "task", "trial", "criterion", "dimension", "layer", "gate", "weight", "status", "outcome", "score", "failure_tag",
-    "error", "reason", "evidence_refs", "graders", "ended_by", "trace",
+    "error", "reason", "evidence_refs", "graders", "ended_by", "trace", "standard",
 )  # fmt: skip
 NUMBERS = frozenset({"trial", "gate", "weight", "score"})
 """Columns that hold numbers and true or false; every other one holds text."""
@@ -65,14 +65,16 @@ def csv_lines(
     table must hold every verdict in detail. `lost` says what could not be graded, each in a line of its own.
     """
     yield _line(COLUMNS)
+    standard = table.suite.hash
     for task in table.tasks:
         for trial in task.trials:
             for criterion in trial.criteria:
-                yield _line(_verdict(task.id, trial, criterion, weights.get((task.id, criterion.id))))
+                cells = _verdict(task.id, trial, criterion, weights.get((task.id, criterion.id)))
+                yield _line((*cells, standard))
             if not trial.criteria:
-                yield _line(_about_trial(task.id, trial, (None,) * (len(COLUMNS) - 4)))
+                yield _line((*_about_trial(task.id, trial, (None,) * (len(COLUMNS) - 5)), standard))
     for reason in lost:
-        marked: dict[str, Cell] = {"status": LOST, "reason": reason}
+        marked: dict[str, Cell] = {"status": LOST, "reason": reason, "standard": standard}
         yield _line(tuple(marked.get(column) for column in COLUMNS))
 
 

@@ -38,6 +38,8 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """Null where the task has one trial only, and for lines that stand for several."""
     times: int = 1
     tasks: int = 1
+    verdict: tuple[str, int, str] | None = None
+    """Task, trial and criterion of the first verdict that the line stands for; null for a line about trials."""
 
 
 class Failures(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +106,7 @@ def _of_group(group: Alike, numbered: bool) -> Failure:
     return Failure(
         outcome=group.outcome, task=group.task, criterion=group.criterion, what=what, reason=reason, gate=group.gate,
         trial=group.trial if group.times == 1 and numbered else None, times=group.times, tasks=group.tasks,
+        verdict=(group.task, group.trial, group.criterion) if group.criterion else None,
     )  # fmt: skip
 
 
@@ -163,7 +166,7 @@ def _of_trial(task: TaskScore, trial: TrialScore, rules: Rules) -> Iterator[Fail
             outcome="fail", task=task.id, criterion="", what=f"ended by {trial.ended_by or 'not said'}",
             reason="the task's acceptance rule does not take this end", trial=number,
         )  # fmt: skip
-    yield from _one_reason(task.id, number, causes, rules)
+    yield from _one_reason(task.id, trial.trial, number is not None, causes, rules)
 
 
 def _blocks(criterion: CriterionScore, trial: TrialScore) -> bool:
@@ -180,7 +183,7 @@ def _skipped_by_fail(trial: TrialScore) -> bool:
 
 
 def _one_reason(
-    task: str, trial: int | None, causes: Iterable[CriterionScore], rules: Rules
+    task: str, trial: int, shown: bool, causes: Iterable[CriterionScore], rules: Rules
 ) -> Iterator[Failure]:
     """A line a criterion; neighbours without a verdict for the same reason share one."""
 
@@ -202,8 +205,9 @@ def _one_reason(
             what=what_failed(task, first, rules),
             reason=with_evidence(first),
             gate=any(member.gate for member in members),
-            trial=trial,
+            trial=trial if shown else None,
             times=len(members),
+            verdict=(task, trial, first.id),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import msgspec
 
@@ -215,10 +216,18 @@ def _failure(line: Failure) -> Markup:
     reason = f"e.g. {line.reason}" if line.reason and line.times > 1 and line.tasks > 1 else line.reason
     gate = tag("span", "gate", class_="badge") if line.gate else None
     return tag(
-        "tr", tag("td", mark(line.outcome)), row_head(where), tag("td", line.criterion),
+        "tr", tag("td", mark(line.outcome)), row_head(where), tag("td", _opening(line)),
         tag("td", tag("span", what, class_="name"), " " if gate else None, gate, class_="what"),
         tag("td", reason, class_="reason"),
     )  # fmt: skip
+
+
+def _opening(line: Failure) -> Child:
+    """The criterion, as a link that opens the first verdict of the line."""
+    if line.verdict is None:
+        return line.criterion
+    address = "/".join(quote(str(part), safe="") for part in line.verdict)
+    return tag("a", line.criterion, href=f"#verdict={address}")
 
 
 def _hidden(lines: tuple[Hidden, ...]) -> Markup:

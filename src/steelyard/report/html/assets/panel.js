@@ -4,7 +4,7 @@
   const steelyard = globalThis.steelyard;
   const {page, el, say, fire, visible, counted} = steelyard;
   const panel = document.getElementById("panel"), body = document.getElementById("panel-body");
-  const title = document.getElementById("panel-title");
+  const title = document.getElementById("panel-title"), slot = document.getElementById("panel-whatif");
   let open = null;
 
   function templateOf(number) {
@@ -29,6 +29,7 @@
     const cells = cellsOf(row), cell = cells.find((each) => each.criterion === criterion);
     if (!cell) return false;
     open = {number, criterion};
+    body.after(slot);  // out of what is replaced
     title.replaceChildren(visible(`${row.label} · ${criterion}`));
     const template = templateOf(number);
     if (template) {
@@ -37,6 +38,8 @@
     } else {
       body.replaceChildren(elsewhere(row, cell));
     }
+    const current = body.querySelector(".verdict.current");
+    if (current) current.after(slot);
     panel.hidden = false;
     document.body.classList.add("with-panel");
     panel.scrollTop = 0;
@@ -47,7 +50,7 @@
       button.classList.add("open");
       button.scrollIntoView({block: "nearest", inline: "nearest"});
     }
-    fire("verdict", {task: steelyard.taskOf(row), trial: row.trial, criterion, cell, row: number, slot: document.getElementById("panel-whatif")});
+    fire("verdict", {task: steelyard.taskOf(row), trial: row.trial, criterion, cell, row: number, slot});
     return true;
   }
 
