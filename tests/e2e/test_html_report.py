@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browser import Watched, opened
-from scored import criterion, suite, task
+from scored import criterion, graded, suite, task
 from shared_data import require_shared
 from steelyard import app
 from steelyard.report.text import visible
@@ -464,6 +464,58 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     file = folder / "report.html"
     beside = app.score_rows(standard, book).report(file)
     return file, Path(beside)
+
+
+def test_keys_cross_pages_and_keep_the_column(browser: Browser, tmp_path: Path) -> None:
+    names = ("C1", "C2", "C3")
+    standard = suite(task("t", *map(criterion, names), trials=120))
+    rows = [graded("t", name, 1, trial) for trial in range(1, 121) for name in names]
+    book = tmp_path / "rows.jsonl"
+    book.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    file = tmp_path / "report.html"
+    app.score_rows(standard, book).report(file)
+    with opened(browser, file) as watched:
+        page = watched.page
+        page.focus('.cell[data-trial="7"][data-criterion="C3"]')
+        for key, at in (
+            ("PageDown", "57"), ("PageDown", "107"), ("PageDown", "107"), ("PageUp", "57"), ("PageUp", "7"),
+            ("PageUp", "7"),
+        ):  # fmt: skip
+            page.keyboard.press(key)
+            assert page.evaluate("({...document.activeElement.dataset})")["trial"] == at
+            assert focused(page)["criterion"] == "C3"
+        page.focus('.cell[data-trial="50"][data-criterion="C2"]')
+        for key, at in (("ArrowDown", "51"), ("ArrowUp", "50"), ("ArrowDown", "51")):
+            page.keyboard.press(key)
+            assert page.evaluate("({...document.activeElement.dataset})")["trial"] == at
+            assert focused(page)["criterion"] == "C2"
+            assert page.locator(".cell[tabindex='0']").count() == 1
+        assert_quiet(watched, file)
+
+
+def test_stand_ins_are_no_trials(browser: Browser, tmp_path: Path) -> None:
+    standard = suite(task("a", criterion("C1")), task("b", criterion("C1")))
+    rows = [
+        {"task": "a", "trial": 1, "ended_by": "simulator_fault"},
+        {"task": "a", "trial": 2, "ended_by": "infrastructure_fault"},
+        graded("b", "C1", 1),
+    ]
+    book = tmp_path / "rows.jsonl"
+    book.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    file = tmp_path / "report.html"
+    app.score_rows(standard, book).report(file)
+    with opened(browser, file) as watched:
+        page = watched.page
+        assert "2 tasks · 3 trials" in page.inner_text("header")
+        assert "1–4 of 3 trials and 1 stand-in" in page.inner_text("#matrix-controls")
+        heads = page.locator("#matrix-table tbody th").all_inner_texts()
+        assert heads == ["a#1", "a#2", "a, stand-in", "b"]
+        words = page.locator("#matrix-table .state .word").all_inner_texts()
+        assert words == ["fault", "fault", "no execution counted", "complete"]
+        ended = "every recorded trial ended by infrastructure_fault or simulator_fault"
+        assert ended in page.inner_text("#why")
+        assert "a#3" not in page.inner_text("body")
+        assert_quiet(watched, file)
 
 
 def test_ten_thousand_trials_stay_usable(browser: Browser, many: tuple[Path, Path]) -> None:

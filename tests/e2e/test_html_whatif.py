@@ -86,7 +86,7 @@ def test_a_fixed_remedy_shows_the_figures_of_the_command_line(watched: Watched, 
     assert now(page, "decision") == now(page, "dimension:authority.pooled") == ""
     bar = page.inner_text(".whatif-bar")
     assert "what-if: nothing is saved" in bar
-    assert "steelyard whatif RUN --set checkout/C3=1" in bar
+    assert "steelyard whatif SUITE ROWS --set checkout/C3=1" in bar
     changed = page.locator("#matrix-table .cell.changed")
     assert [changed.count(), changed.get_attribute("data-status")] == [1, "pass"]
     assert "→ complete" in page.inner_text('#matrix-table tr[data-task="checkout"] .state')
@@ -94,6 +94,37 @@ def test_a_fixed_remedy_shows_the_figures_of_the_command_line(watched: Watched, 
     page.click(".whatif-bar >> text=Reset")
     assert body(page) == before
     assert page.locator(".whatif-now, .changed").count() == 0
+
+
+STALE = ("1 of 3 tasks complete", "each task votes, 1 of 3 tasks", "1 of 3 trials complete", "6 of 9")
+
+
+def test_no_count_stands_beside_a_headline_that_moved(watched: Watched) -> None:
+    page = watched.page
+    said = body(page)
+    assert all(text in said for text in STALE)
+    assert "what-if is not in this part" not in said
+    page.focus(cell(page, "checkout/C3"))
+    page.keyboard.press("p")
+    said = body(page)
+    assert not [text for text in STALE if text in said]
+    assert said.count("As recorded: the what-if is not in this part.") == 3
+    label = "getComputedStyle(document.querySelector('.because'), '::before').content"
+    assert page.evaluate(label) == '"as recorded: "'
+    page.keyboard.press("r")
+    assert page.evaluate(label) == "none"
+    assert all(text in body(page) for text in STALE)
+
+
+def test_what_votes_follows_the_weights(watched: Watched) -> None:
+    page = watched.page
+    before = body(page)
+    assert "weighted tasks" not in before
+    page.evaluate("window.steelyard.whatif.setWeight('csv', null, '3')")
+    assert set(page.locator("#scores [data-votes]").all_inner_texts()) == {"weighted tasks"}
+    assert "correctness, weighted tasks" in page.inner_text("#whatif")
+    page.evaluate("window.steelyard.whatif.setWeight('csv', null, '1')")
+    assert body(page) == before
 
 
 def test_keys_set_a_verdict_and_take_it_back(watched: Watched) -> None:

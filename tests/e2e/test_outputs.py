@@ -41,7 +41,7 @@ def steelyard(*arguments: str) -> int:
     return int(left.value.code or 0)
 
 
-@pytest.mark.parametrize("name", [STORE, f"{STORE}-wal", "suite.yaml", "runs/a.jsonl"])
+@pytest.mark.parametrize("name", [STORE, f"{STORE}-wal", f"{STORE}-live-1", "suite.yaml", "runs/a.jsonl"])
 @pytest.mark.parametrize(
     "command",
     [
@@ -56,6 +56,7 @@ def steelyard(*arguments: str) -> int:
 def test_the_record_and_what_it_was_made_from_stay(
     folder: Path, capfd: pytest.CaptureFixture[str], command: tuple[str, ...], name: str
 ) -> None:
+    (folder / f"{STORE}-live-1").touch()  # as while a run is being graded
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert steelyard(*command, name) == 2
     assert "is read or written by this command already" in capfd.readouterr().err
@@ -68,3 +69,18 @@ def test_an_output_without_a_name_is_refused(
 ) -> None:
     assert steelyard("show", option, "") == 2
     assert f"{option} names no file" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [("show",), ("runs",), ("store", "check"), ("grade", "suite.yaml", "runs")]
+)
+def test_a_store_without_a_name_is_refused(
+    folder: Path, capfd: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    assert steelyard(*command, "--store", "") == 2
+    assert "names no file" in capfd.readouterr().err
+
+
+def test_an_export_without_a_name_is_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert steelyard("export", "latest", "") == 2
+    assert "FILE is empty" in capfd.readouterr().err

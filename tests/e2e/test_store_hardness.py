@@ -106,8 +106,8 @@ def test_a_killed_run_of_5000_trials_ends_as_if_nobody_had_killed_it(
     if fraction:
         assert found.log_bytes > 0, "the log is hot"
         assert found.called_before >= fraction * total
-        assert found.committed > 0
-        assert f"{found.committed} verdicts used again" in found.said
+        assert found.committed > 0 or fraction < 0.5, "a quarter of a quick run may fit into its first batch"
+        assert not found.committed or f"{found.committed} verdicts used again" in found.said
     else:
         assert found.committed == 0
     if fraction > 0.5:
@@ -460,7 +460,7 @@ def test_verdicts_as_csv_and_back(folder: Path, steelyard_: Command) -> None:
         assert again[name] == before[name]
     both = steelyard_("show", "--csv", "-", "--json")
     assert both.returncode == 2
-    assert "both print" in both.stderr
+    assert "leave --json out" in both.stderr
     twice = steelyard_("show", "--csv", "x", "--junit", "x")
     assert twice.returncode == 2
     assert "a place of its own" in twice.stderr

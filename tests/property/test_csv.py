@@ -84,7 +84,7 @@ def test_verdicts_are_read_as_they_were_written(rows: list[Any]) -> None:
     assert len(parsed) == len(rows), (
         "a header, and a record a verdict, for the reader of the standard library too"
     )
-    assert {len(record) for record in parsed} == {17}
+    assert {len(record) for record in parsed} == {18}
     column = parsed[0].index("reason")
     assert [original(record[column]) for record in parsed[1:]] == [row.reason for row in rows[1:]]
 

@@ -32,6 +32,13 @@ RECORDING = st.fixed_dictionaries(
     {"messages": st.lists(MESSAGE, max_size=4), "task_id": TEXT | st.integers()},
     optional={"trial": st.integers() | st.sampled_from([None, 1.0, True, "1", "0x", 2**53]), "id": TEXT},
 )
+ANSWERED = st.fixed_dictionaries(
+    {"output": TEXT | st.integers(), "task_id": TEXT},
+    optional={
+        "prompt": TEXT | st.none(), "trial": st.integers(min_value=-1, max_value=9) | st.none(), "answer": TEXT,
+        "input": TEXT,
+    },
+)  # fmt: skip
 PLAIN = st.fixed_dictionaries(
     {
         "messages": st.lists(
@@ -55,6 +62,7 @@ FIELDS = [
     b'"messages":[{"role":"assistant","content":"\\u0000"}]',
     b'"messages":[{"role":"assistant","content":"\\ud800"}]',
     b'"task_id":"\\u0000"',
+    b'"output":"x"', b'"output":"y"', b'"output":"\\u0022"', b'"prompt":"x"', b'"prompt":""',
 ]  # fmt: skip
 
 
@@ -73,7 +81,9 @@ def both_ways(line: bytes) -> list[list[Trace | Quarantined] | str]:
     return found
 
 
-@given(RECORDING | PLAIN, st.booleans(), st.sampled_from([(", ", ": "), (",", ":"), (" ,\t", " : ")]))
+@given(
+    RECORDING | PLAIN | ANSWERED, st.booleans(), st.sampled_from([(", ", ": "), (",", ":"), (" ,\t", " : ")])
+)
 def test_a_plain_line_is_read_as_the_careful_way_reads_it(
     recording: dict[str, Any], ascii_only: bool, marks: tuple[str, str]
 ) -> None:
@@ -84,6 +94,8 @@ def test_a_plain_line_is_read_as_the_careful_way_reads_it(
 
 @given(st.lists(st.sampled_from(FIELDS), max_size=4))
 @example([b'"task_id":"a"', b'"messages":[{"role":"user","content":"x"}]', b'"trial":1'])
+@example([b'"task_id":"a"', b'"output":"x"', b'"output":"y"'])
+@example([b'"task_id":"a"', b'"task_id":"b"', b'"messages":[{"role":"user","content":"x"}]'])
 def test_a_key_that_is_written_twice_is_seen(fields: list[bytes]) -> None:
     quick, careful = both_ways(b"{" + b",".join(fields) + b"}")
     assert quick == careful
@@ -98,6 +110,15 @@ def test_the_plainest_line_needs_no_careful_way() -> None:
     assert (trace.id, trace.trial, [step.text for step in trace.steps]) == (
         "a.jsonl:7", 2, ["Be brief.", 'Say "1"\n', "1"],
     )  # fmt: skip
+    quick, careful = both_ways(line)
+    assert quick == careful
+
+
+def test_a_single_answer_needs_no_careful_way() -> None:
+    line = json.dumps({"task_id": "t", "prompt": "What?", "output": "1"}).encode()
+    trace = plain_chat(line, "a.jsonl", None, 7)
+    assert trace is not None
+    assert [(step.role, step.text) for step in trace.steps] == [("user", "What?"), ("assistant", "1")]
     quick, careful = both_ways(line)
     assert quick == careful
 

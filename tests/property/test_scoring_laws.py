@@ -237,6 +237,11 @@ def test_law_5_every_number_is_finite_in_range_and_has_its_count(
                 and entry.high - 1e-12 <= ci.high <= 1.0
             )
     assert 0.0 <= table.completion.low <= table.completion.high <= 1.0
+    for k_score in (*table.pass_hat_k.values(), *table.pass_at_k.values()):
+        if k_score.value is not None and k_score.low is not None and k_score.high is not None:
+            assert k_score.value == k_score.low <= k_score.high
+            open_ends = table.pass_rate.low != table.pass_rate.high
+            assert open_ends or k_score.low == k_score.high
 
 
 @settings(max_examples=50)

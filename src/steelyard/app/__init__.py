@@ -67,6 +67,7 @@ _HOMES = {
     "vacuum_board": "maintenance",
     "vacuum_store": "maintenance",
     "demo_traces": "pages",
+    "matched": "html",
     "kept_recordings": "pages",
     "recordings": "pages",
     "booking_run": "bundled",

@@ -46,7 +46,7 @@ def read_row_file(
     if name.lower().endswith(".csv"):
         from steelyard.app.tables import read_csv
 
-        yield from read_csv(path)
+        yield from read_csv(path, on_standard=on_standard)
         return
     try:
         with open(path, "rb") as file:

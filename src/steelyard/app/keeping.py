@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +36,7 @@ def open_store(url: str | None = None, *, must_exist: bool = False) -> Iterator[
     """
     from steelyard import store
 
-    place = url or DEFAULT_STORE
+    place = DEFAULT_STORE if url is None else url
     if must_exist and not store.path_of(place).exists():
         raise UsageError(
             f"there is no store at {place} yet; `steelyard grade` makes one, or name it with --store"
@@ -45,11 +46,15 @@ def open_store(url: str | None = None, *, must_exist: bool = False) -> Iterator[
 
 
 def store_files(url: str | None = None) -> tuple[str, ...]:
-    """The files that make up the store at `url`, whether they are there or not. UsageError as for `open_store`."""
+    """The files that make up the store at `url`, whether they are there or not, and those that say who grades into it.
+
+    UsageError as for `open_store`.
+    """
     from steelyard import store
 
-    place = str(store.path_of(url or DEFAULT_STORE))
-    return (place, *(f"{place}-{part}" for part in ("wal", "shm", "journal")))
+    place = str(store.path_of(DEFAULT_STORE if url is None else url))
+    parts = [f"{place}-{part}" for part in ("wal", "shm", "journal")]
+    return (place, *parts, *glob.iglob(f"{glob.escape(place)}-live-*"))
 
 
 def kept_inputs(run: StoredRun) -> tuple[str, ...]:
@@ -60,7 +65,9 @@ def kept_inputs(run: StoredRun) -> tuple[str, ...]:
     traces = [str(path) for path in named("traces") or ()]
     with suppress(SteelyardError):
         traces = [*traces, *importers.find_files(traces)]
-    return (*traces, *map(str, named("recorded") or ()), *filter(None, [named("suite")]))
+    walked = os.walk(str(named("states") or os.devnull))
+    states = [os.path.join(path, name) for path, _, names in walked for name in names]
+    return (*traces, *states, *map(str, named("recorded") or ()), *filter(None, [named("suite")]))
 
 
 class Keeper:
@@ -209,7 +216,12 @@ def import_bundle(store: Store, file: str | Path) -> str:
         ).scores
     except (LookupError, ValueError, ArithmeticError) as error:
         raise InputError(f"the standard in {file} is not sound, so nothing can be scored under it") from error
-    sound = msgspec.structs.replace(held, primary=scores.bar, decision=scores.decision)
+    finished = (
+        held.status == "done"
+    )  # one that was broken off has no headline, as in the store that it came from
+    sound = msgspec.structs.replace(
+        held, primary=scores.bar if finished else None, decision=scores.decision if finished else None
+    )
     return store.restore(sound, origin=origin)
 
 

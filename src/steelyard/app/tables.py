@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
@@ -53,18 +53,21 @@ def csv_report(run: Run, *, bom: bool = True) -> Iterator[bytes]:
     return (line.encode("utf-8", "replace") for line in chain((BOM,) if bom else (), lines))
 
 
-def read_csv(path: str | Path) -> Iterator[Row | Quarantined]:
+def read_csv(
+    path: str | Path, *, on_standard: Callable[[str], None] = lambda graded_under: None
+) -> Iterator[Row | Quarantined]:
     """Verdict and trial rows of a CSV file as `csv_report` writes it; other columns are passed over.
 
     Needs the columns task, criterion and status; an empty cell is a value that is not given. A row that cannot be read
-    is quarantined with its line. InputError when the file cannot be read or lacks a column.
+    is quarantined with its line. `on_standard` is told the hash in each cell of the column `standard`: under which one
+    the row was graded. InputError when the file cannot be read or lacks a column.
     """
     name = str(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             records = _records(file)
             header = _header(name, next(records, (1, None))[1])
-            yield from _rows(name, header, records)
+            yield from _rows(name, header, records, on_standard)
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is not in UTF-8 ({error}); save it as CSV in UTF-8") from error
     except (OSError, ValueError) as error:
@@ -123,14 +126,17 @@ def _header(name: str, cells: list[str] | None) -> list[str]:
             f"{name} has no column {', '.join(missing)}; its first line must name task, criterion, status, and for "
             "graded rows score"
         )
-    twice = [column for column in set(header) & {*_KEPT, "ended_by"} if header.count(column) > 1]
+    twice = [column for column in set(header) & {*_KEPT, "ended_by", "standard"} if header.count(column) > 1]
     if twice:
         raise InputError(f"{name} has the column {twice[0]} twice; keep one of them")
     return header
 
 
 def _rows(
-    name: str, header: list[str], records: Iterable[tuple[int, list[str] | None]]
+    name: str,
+    header: list[str],
+    records: Iterable[tuple[int, list[str] | None]],
+    on_standard: Callable[[str], None],
 ) -> Iterator[Row | Quarantined]:
     told: set[int] = set()  # hashes, since there may be many trials
     for number, cells in records:
@@ -141,7 +147,10 @@ def _rows(
                 where=where, reason=f"the record {found}; the first line names {len(header)} columns"
             )
             continue
-        values = _values(dict(zip(header, cells, strict=True)))
+        named = dict(zip(header, cells, strict=True))
+        values = _values(named)
+        if standard := named.get("standard"):
+            on_standard(original(standard))
         if values.get("status") == LOST:
             yield Quarantined(
                 where=where, reason=values.get("reason", "the table says that something was lost")

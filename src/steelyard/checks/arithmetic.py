@@ -19,10 +19,15 @@ MAX_BITS = 40_000
 MAX_LENGTH = 100_000
 """Texts and lists that operators make may have this many characters or elements."""
 MAX_EXPONENT = 1_000
+_USUAL = 1 << 64
+_AS_THEY_ARE = frozenset({str, bool, type(None), Fraction})
 
 
 def leaf(value: Any) -> Any:
     """A value as expressions see it: numbers exact, everything else as it is. NaN and infinities are refused."""
+    kind = type(value)
+    if kind in _AS_THEY_ARE or (kind is int and -_USUAL < value < _USUAL):
+        return value
     if isinstance(value, (float, Decimal)) and not is_finite(value):
         raise GraderError("The expression reads a number that is not finite.", code="non_finite")
     if isinstance(value, (float, Decimal)) or (isinstance(value, int) and not isinstance(value, bool)):

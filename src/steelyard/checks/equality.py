@@ -20,4 +20,6 @@ def equal(left: Any, right: Any, *, strip: bool = False, case: bool = True, comp
     def form(text: str) -> str:
         return folded(text.strip() if strip else text, case=case, composed=composed)
 
+    if type(left) is str and type(right) is str:
+        return left == right or form(left) == form(right)
     return json_equal(left, right, text=form)

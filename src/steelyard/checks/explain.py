@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from steelyard.checks.evaluator import Evaluator, Expression, NoValueError
@@ -44,14 +46,44 @@ def _side(node: ast.expr, evaluator: Evaluator) -> list[str]:
 
 
 def _substituted(node: ast.expr, evaluator: Evaluator) -> str:
-    return ast.unparse(_Values(evaluator).visit(node))
+    template = _template(node)
+    if template is None:
+        return ast.unparse(_Values(lambda part: ast.Name(id=_value(part, evaluator))).visit(node))
+    return "".join([part if isinstance(part, str) else _value(part, evaluator) for part in template])
+
+
+@lru_cache(maxsize=1024)
+def _template(node: ast.expr) -> tuple[str | ast.expr, ...] | None:
+    """The text around the values, and the parts whose values stand between; None where they cannot be told apart."""
+    parts: list[ast.expr] = []
+
+    def gap(part: ast.expr) -> ast.expr:
+        parts.append(part)
+        return ast.Name(id=f"\0{len(parts) - 1}\0")
+
+    try:
+        pieces = ast.unparse(_Values(gap).visit(node)).split("\0")
+    except ValueError:
+        return None
+    # Only a gap holds NUL, so that text and numbers of gaps take turns.
+    if sorted(pieces[1::2]) != sorted(map(str, range(len(parts)))):
+        return None
+    return tuple([parts[int(piece)] if at % 2 else piece for at, piece in enumerate(pieces)])
+
+
+def _value(part: ast.expr, evaluator: Evaluator) -> str:
+    try:
+        return show(evaluator.value(part))
+    except (GraderError, NoValueError):
+        # A part that was never reached (`a or b`) may have no value; it stays as written.
+        return ast.unparse(part)
 
 
 class _Values(ast.NodeVisitor):
-    """Another tree with the value in the place of each name with its members."""
+    """Another tree with something else in the place of each name with its members."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
+    def __init__(self, shown: Callable[[ast.expr], ast.expr]) -> None:
+        self._shown = shown
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """A node of the same kind over what its parts become."""
@@ -80,10 +112,3 @@ class _Values(ast.NodeVisitor):
         if isinstance(function, ast.Attribute):
             function = ast.Attribute(value=self.visit(function.value), attr=function.attr, ctx=function.ctx)
         return ast.Call(func=function, args=[self.visit(one) for one in node.args], keywords=node.keywords)
-
-    def _shown(self, node: ast.expr) -> ast.expr:
-        try:
-            return ast.Name(id=show(self._evaluator.value(node)))
-        except (GraderError, NoValueError):
-            # A part that was never reached (`a or b`) may have no value; it stays as written.
-            return node

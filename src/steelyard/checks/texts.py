@@ -49,7 +49,9 @@ _BEFORE_ASCII = re.compile("[\x00-\x7f]")
 
 def folded(text: str, *, case: bool, composed: bool = True) -> str:
     """The form in which texts are compared: composed Unicode, and without letter case unless `case`."""
-    if len(text) <= LONG or (text.isascii() and case):
+    if case and text.isascii():
+        return text  # every ASCII text is composed
+    if len(text) <= LONG:
         return _folded(text, case, composed)
     return "".join([_folded(text[start:end], case, composed) for start, end in _windows(text)])
 

@@ -54,7 +54,7 @@ def _report(run: Run, quiet: bool) -> None:
 
     if os.path.isfile(REPORT) and not _is_the_demos(run):
         if not quiet:
-            warn(f"no {REPORT} was written: the one that is there is not the demo's; name another place with --html FILE")
+            warn(f"no {REPORT} was written: the one that is there is not the demo's; use --html FILE")
         return
     try:
         run.report(REPORT, app.demo_traces(), replace_others=False)

@@ -119,6 +119,8 @@ def export(run: str, file: str, store: str | None) -> None:
     """Write a kept RUN to FILE: a bundle (.zip), or Parquet where FILE ends in .parquet."""
     from steelyard import app
 
+    if not file:
+        raise UsageError("FILE is empty; name the file to write, such as run.zip")
     with app.open_store(store, must_exist=True) as opened:
         refuse_overwriting_record(opened, run, store, Output(out=file))
         name = app.export_bundle(opened, run, file)

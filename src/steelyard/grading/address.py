@@ -41,14 +41,17 @@ _TEXTS = msgspec.msgpack.Encoder(order="deterministic").encode
 _NUMBERS = msgspec.msgpack.Encoder(order="deterministic", decimal_format="number").encode
 
 
-def _digest(value: Any) -> bytes:
+def _digest(value: Any, *, decimals: bool = True) -> bytes:
     """SHA-256 of a text that tells values apart as `spelt` does. Raises as that.
 
     MessagePack is many times as fast, and keeps types apart except that it writes a decimal as text (or as a number):
     where the two ways of writing decimals agree, there is none. It refuses halves of characters and huge integers.
+    `decimals` false: there cannot be any.
     """
     try:
         packed = _TEXTS(value)
+        if not decimals:
+            return hashlib.sha256(packed).digest()
         if len(packed) > _LONG:  # not both ways at once
             found, packed = hashlib.sha256(packed).digest(), b""
             if found == hashlib.sha256(_NUMBERS(value)).digest():
@@ -78,10 +81,19 @@ StateHash = Callable[[EndState], str]
 """Content hash of an end state; reading files and databases is not for this room."""
 
 
+class Aspect(NamedTuple):
+    """One thing that a grader reads of a trial: its word, how a key marks it, what stands before and after `:`."""
+
+    word: str
+    mark: bytes
+    scheme: str
+    name: str | None
+
+
 class Asked(NamedTuple):
     """What a key holds of a check whatever the trial: the aspects that it reads, and a hash of all that it is told."""
 
-    aspects: tuple[tuple[str, bytes], ...]
+    aspects: tuple[Aspect, ...]
     head: bytes
 
 
@@ -93,8 +105,13 @@ def asked_of(grader: Grader, criterion: Criterion) -> Asked:
 
 
 @lru_cache(maxsize=256)
-def _in_order(aspects: frozenset[str]) -> tuple[tuple[str, bytes], ...]:
-    return tuple((aspect, aspect.encode("utf-8", "replace") + b"\0") for aspect in sorted(aspects))
+def _in_order(aspects: frozenset[str]) -> tuple[Aspect, ...]:
+    return tuple(map(_aspect, sorted(aspects)))
+
+
+def _aspect(word: str) -> Aspect:
+    scheme, colon, name = word.partition(":")
+    return Aspect(word, word.encode("utf-8", "replace") + b"\0", scheme, name if colon else None)
 
 
 class Addressing:
@@ -115,31 +132,34 @@ class Addressing:
         narrowed = given.trace is not self.trace
         # The record's trust as narrowed: a view that hides calls makes it incomplete.
         parts = [asked.head, bytes(msgspec.structs.astuple(given.trace.fidelity))]
-        for aspect, name in asked.aspects:
-            anew = narrowed or aspect == "extracted"
-            parts += (name, self._content(aspect, given) if anew else self._cached(aspect, given))
+        for aspect in asked.aspects:
+            anew = narrowed or aspect.word == "extracted"
+            parts += (aspect.mark, self._content(aspect, given) if anew else self._cached(aspect, given))
         return hashlib.sha256(b"".join(parts)).digest()
 
-    def _cached(self, aspect: str, given: GraderInput) -> bytes:
-        if aspect not in self._aspects:
-            self._aspects[aspect] = self._content(aspect, given)
-        return self._aspects[aspect]
+    def _cached(self, aspect: Aspect, given: GraderInput) -> bytes:
+        found = self._aspects.get(aspect.word)
+        if found is None:
+            found = self._aspects[aspect.word] = self._content(aspect, given)
+        return found
 
-    def _content(self, aspect: str, given: GraderInput) -> bytes:
-        scheme, colon, name = aspect.partition(":")
+    def _content(self, aspect: Aspect, given: GraderInput) -> bytes:
+        scheme, name = aspect.scheme, aspect.name
+        if scheme in _SAID:
+            return _digest(_READERS[scheme](given.trace, name), decimals=False)
         if scheme in ("state_before", "state_after"):
             state = given.trace.state_before if scheme == "state_before" else given.trace.state_after
-            value: Any = None if state is None else self.state_hash(_part(state, name) if colon else state)
-        elif aspect == "extracted":
+            value: Any = None
+            if state is not None:
+                value = self.state_hash(state if name is None else _part(state, name))
+        elif aspect.word == "extracted":
             value = given.extracted
-        elif aspect == "facts":
+        elif aspect.word == "facts":
             value = self.task.facts
+        elif scheme == "fact":
+            value = self.task.facts.get(name or "")
         else:
-            value = (
-                self.task.facts.get(name)
-                if scheme == "fact"
-                else _READERS[scheme](given.trace, name if colon else None)
-            )
+            value = _READERS[scheme](given.trace, name)
         return _digest(value)
 
 
@@ -249,3 +269,5 @@ _READERS: Mapping[str, Callable[[Trace, str | None], Any]] = {
     "measurements": _measurements,
     "external": _external,
 }
+_SAID = frozenset({"answer", "said", "messages"})
+"""Aspects that are ids, words and positions alone."""

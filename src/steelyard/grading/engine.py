@@ -187,6 +187,7 @@ class Engine:
         trial = UNNUMBERED if number is None else number
         if self.attach and number is not None:
             trace = self.attach(trace, task.id, trial)
+            read = _Read(task, number, trace)
         for notice in trace.notices:
             self._tell(notice.code, task, trial, notice.detail)
         if self.ruled:
@@ -199,7 +200,7 @@ class Engine:
         if ended_by not in FAULTS:
             addressing = Addressing(task, trace, self.state_hash)
             parts = [self._asked(task, trial, criterion, addressing) for criterion in task.criteria]
-        return _Prepared(_Read(task, number, trace), row, parts)
+        return _Prepared(read, row, parts)
 
     def _known(self, prepared: Sequence[_Prepared]) -> dict[bytes, Payload]:
         """What earlier runs found. What this one finds meanwhile is added to it."""
@@ -218,17 +219,17 @@ class Engine:
         if not trial.parts:
             return GradedTrial(row=trial.row)
         number = trial.row.trial
-        answered = [
-            part if isinstance(part, _Answered) else self._checked(part, number, known, limits, trace)
-            for part in trial.parts
-        ]
-        verdicts = tuple([entry.verdict for entry in answered])
+        verdicts: list[Verdict] = []
+        keys: list[bytes | None] = []
+        payloads: list[Payload | None] = []
+        for part in trial.parts:
+            entry = part if isinstance(part, _Answered) else self._checked(part, number, known, limits, trace)
+            verdicts.append(entry.verdict)
+            keys.append(entry.key)
+            payloads.append(entry.payload)
         self._tell_empty_passes(task, number, trace, verdicts)
         return GradedTrial(
-            row=trial.row,
-            verdicts=verdicts,
-            keys=tuple([entry.key for entry in answered]),
-            payloads=tuple([entry.payload for entry in answered]),
+            row=trial.row, verdicts=tuple(verdicts), keys=tuple(keys), payloads=tuple(payloads)
         )
 
     def _asked(
@@ -296,7 +297,8 @@ class Engine:
 
     def _tell_empty_passes(self, task: Task, trial: int, trace: Trace, verdicts: Sequence[Verdict]) -> None:
         """A rule or call check that passes a complete record with no call at all is a pass worth a second look."""
-        for criterion, verdict in zip(task.criteria, verdicts, strict=True):
+        for position, criterion in enumerate(task.criteria):
+            verdict = verdicts[position]
             if not isinstance(criterion.check, _ABOUT_CALLS) or not isinstance(verdict, Graded):
                 continue
             if not trace.fidelity.has_tool_calls or agent_calls(trace, by="any"):

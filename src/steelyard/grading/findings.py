@@ -89,7 +89,7 @@ def to_verdict(task: Task, trial: int, criterion: Criterion, finding: Finding, r
     """The finding as a verdict under the criterion's pass mark."""
     reason = finding.reason if finding.reason.isascii() else clean(finding.reason)
     evidence = finding.evidence
-    if not all(map(str.isascii, evidence)):
+    if evidence and not all(map(str.isascii, evidence)):
         evidence = tuple(clean(evidence))
     if isinstance(finding, Undecided):
         return Unknown(
@@ -129,19 +129,23 @@ def is_finding(finding: object) -> TypeGuard[Finding]:
     """Records do not check their own types, and what a check gives back may be anything."""
     if isinstance(finding, Undecided):
         return _is_worded(finding.reason, finding.evidence)
-    if not isinstance(finding, Score) or not isinstance(finding.failure_tag, str | None):
+    if not isinstance(finding, Score) or not isinstance(finding.failure_tag, _TAG):
         return False
     value = finding.value
     decided = isinstance(value, Fraction) and 0 <= value.numerator <= value.denominator
     return decided and _is_worded(finding.reason, finding.evidence)
 
 
+_TAG = (str, type(None))
+
+
 def _is_worded(reason: object, evidence: object) -> bool:
-    return (
-        isinstance(reason, str)
-        and isinstance(evidence, tuple)
-        and all(isinstance(ref, str) for ref in evidence)
-    )
+    if not isinstance(reason, str) or not isinstance(evidence, tuple):
+        return False
+    for ref in evidence:  # noqa: SIM110 a loop, since this is asked of every finding
+        if not isinstance(ref, str):
+            return False
+    return True
 
 
 def _shortly(value: object) -> str:

@@ -19,11 +19,7 @@ def measurements(trace: Trace) -> dict[str, float]:
         found["tool_calls"] = float(len(calls))
         if trace.fidelity.has_tool_results:
             found["recoveries"] = float(_recoveries(trace, calls)) if calls else 0.0
-    spoken = {
-        step.turn
-        for step in trace.steps
-        if step.role == "assistant" and step.kind in ("assistant", "tool_call")
-    }
+    spoken = {step.turn for step in trace.steps if step.role == "assistant" and step.kind in _SPOKEN}
     found["turns"] = float(len(spoken))
     if trace.measurements:
         found.update(trace.measurements)
@@ -52,3 +48,4 @@ def _recoveries(trace: Trace, calls: Sequence[Step]) -> int:
 
 
 _WRONG = ("error", "timeout")
+_SPOKEN = ("assistant", "tool_call")

@@ -12,7 +12,8 @@ from steelyard.importers.formats.canonical import Canonical
 from steelyard.importers.formats.openai_chat import OpenAIChat
 from steelyard.importers.formats.tau2 import Tau2
 from steelyard.importers.formats.taubench import TauBench
-from steelyard.importers.reading import PathLike, find_files, read_records
+from steelyard.importers.plain_chats import FORMAT, plain_chat
+from steelyard.importers.reading import PathLike, find_files, read_quickly
 from steelyard.model.trace import Quarantined, Trace
 from steelyard.ports.importer import Importer, Record
 
@@ -77,8 +78,9 @@ def _no_format(file: str, unknown: _Unknown) -> InputError:
 
 
 def _read_file(file: str, forced: Importer | None) -> Iterator[Trace | Quarantined | _Unknown]:
-    for record in read_records(file):
-        if isinstance(record, Quarantined):
+    quick = plain_chat if forced is None or forced.name == FORMAT else None
+    for record in read_quickly(file, quick):
+        if isinstance(record, Trace | Quarantined):
             yield record
         else:
             yield from _read_record(record, forced)

@@ -6,7 +6,7 @@ import glob
 import hashlib
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -16,7 +16,7 @@ import msgspec
 from steelyard.errors import InputError, NothingEvaluatedError
 from steelyard.importers import decoding
 from steelyard.importers.long_records import BLOCK, decode_blocks
-from steelyard.model.trace import Quarantined
+from steelyard.model.trace import Quarantined, Trace
 from steelyard.ports.importer import Record
 
 LINE_SUFFIXES: frozenset[str] = frozenset({".jsonl", ".ndjson"})
@@ -27,6 +27,8 @@ LONG = 4 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 PathLike = str | os.PathLike[str]
+Quick = Callable[[bytes, str, str | None, int], Trace | None]
+"""A line, its file, the file's hash, the line's number: the trace at once, or None where the record is wanted."""
 
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> dict[str, bool]:
@@ -84,9 +86,17 @@ def read_records(file: str) -> Iterator[Record | Quarantined]:
 
     Raises `InputError` when the file cannot be opened or read.
     """
+    return (found for found in read_quickly(file, None) if not isinstance(found, Trace))
+
+
+def read_quickly(file: str, quick: Quick | None) -> Iterator[Record | Quarantined | Trace]:
+    """`read_records`, where each line that `quick` reads comes as its trace.
+
+    Raises `InputError` when the file cannot be opened or read.
+    """
     try:
         with open(file, "rb") as stream:
-            yield from _records(file, stream)
+            yield from _records(file, stream, quick)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise InputError(
@@ -136,7 +146,7 @@ class _File(NamedTuple):
     digest: str | None
 
 
-def _records(name: str, stream: BinaryIO) -> Iterator[Record | Quarantined]:
+def _records(name: str, stream: BinaryIO, quick: Quick | None) -> Iterator[Record | Quarantined | Trace]:
     file = _File(name, _digest(stream) if stream.seekable() else None)
     if file.digest is not None:
         stream.seek(0)
@@ -146,7 +156,7 @@ def _records(name: str, stream: BinaryIO) -> Iterator[Record | Quarantined]:
         return
     number, start = source.number, source.offset
     if os.path.splitext(name)[1].lower() in LINE_SUFFIXES and head.strip() not in (b"{", b"["):
-        yield from _lines(file, source, head)
+        yield from _lines(file, source, head, quick)
         return
     whole = _record(file, source, head, name, None)
     following = source.next_line()
@@ -154,13 +164,13 @@ def _records(name: str, stream: BinaryIO) -> Iterator[Record | Quarantined]:
         yield whole
     elif isinstance(whole, Record):
         yield msgspec.structs.replace(whole, where=f"{name}:{number}", line=number)
-        yield from _lines(file, source, following)
+        yield from _lines(file, source, following, quick)
     elif stream.seekable():
-        yield from _document_or_lines(file, stream, start, number)
+        yield from _document_or_lines(file, stream, start, number, quick)
     else:
         blank = b"\n" * (source.number - number - 1)
         read = io.BytesIO(b"".join((head, blank, following, stream.read())))
-        yield from _document_or_lines(file, read, 0, number)
+        yield from _document_or_lines(file, read, 0, number, quick)
 
 
 def _digest(stream: BinaryIO) -> str:
@@ -171,15 +181,15 @@ def _digest(stream: BinaryIO) -> str:
 
 
 def _document_or_lines(
-    file: _File, stream: BinaryIO, start: int, number: int
-) -> Iterator[Record | Quarantined]:
+    file: _File, stream: BinaryIO, start: int, number: int, quick: Quick | None
+) -> Iterator[Record | Quarantined | Trace]:
     """The first line alone is no JSON: a document over several lines, or JSON Lines whose first line is broken."""
     stream.seek(start)
     read = _decoded(file, _document(stream), file.name, None)
     if isinstance(read, Quarantined) and _are_lines(stream, start):
         stream.seek(start)
         source = _Source(stream, number - 1)
-        yield from _lines(file, source, source.next_line())
+        yield from _lines(file, source, source.next_line(), quick)
     else:
         yield read
 
@@ -216,9 +226,14 @@ def _decodes(raw: bytes) -> bool:
     return True
 
 
-def _lines(file: _File, source: _Source, piece: bytes) -> Iterator[Record | Quarantined]:
+def _lines(
+    file: _File, source: _Source, piece: bytes, quick: Quick | None
+) -> Iterator[Record | Quarantined | Trace]:
     while piece:
-        yield _record(file, source, piece, f"{file.name}:{source.number}", source.number)
+        found = None
+        if quick is not None and len(piece) < BLOCK:
+            found = quick(piece, file.name, file.digest, source.number)
+        yield found or _record(file, source, piece, f"{file.name}:{source.number}", source.number)
         piece = source.next_line()
 
 

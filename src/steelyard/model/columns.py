@@ -27,6 +27,8 @@ GRADED, UNKNOWN, ERROR, SKIPPED = 0, 1, 2, 3
 """Codes of `RowColumns.status`."""
 _STATUS = {Graded: GRADED, Unknown: UNKNOWN, Errored: ERROR, Skipped: SKIPPED}
 NO_SCORE = float("nan")
+MOST_CODED = 256
+"""Sets of measures whose codes are remembered."""
 NONE: Mapping[Any, Any] = {}
 
 
@@ -159,8 +161,9 @@ class ColumnBuilder:
         self._tasks, self._criteria, self._numbers = dict(tasks), dict(criteria), dict(numbers)
         self._endings, self._kinds, self._measures = dict(endings), dict(kinds), dict(measures)
         self._tags = dict(tags) or {None: 0}
+        self._coded: dict[tuple[str, ...], list[int]] = {}
+        """Codes of the measures that come together, since nearly all trials have the same."""
         self._verdicts = _arrays("iiibdiiq")
-        self._append = tuple(column.append for column in self._verdicts)
         self._trials = _arrays("iiiq")
         self._measured = _arrays("iid")
         self._retried = _arrays("q")[0]
@@ -175,12 +178,15 @@ class ColumnBuilder:
         tag = row.error if isinstance(row, Errored) else row.failure_tag
         score = row.score if isinstance(row, Graded) and 0.0 <= row.score <= 1.0 else NO_SCORE
         kinds = (row.graders[0].kind,) if len(row.graders) == 1 else tuple(ref.kind for ref in row.graders)
-        values = (
-            task, number, self._criteria.setdefault(row.criterion, len(self._criteria)), _STATUS[type(row)], score,
-            self._kinds.setdefault(kinds, len(self._kinds)), self._tags.setdefault(tag, len(self._tags)), place,
-        )  # fmt: skip
-        for append, value in zip(self._append, values, strict=True):
-            append(value)
+        tasks, numbers, criteria, statuses, scores, of_kind, of_tag, places = self._verdicts
+        tasks.append(task)
+        numbers.append(number)
+        criteria.append(self._criteria.setdefault(row.criterion, len(self._criteria)))
+        statuses.append(_STATUS[type(row)])
+        scores.append(score)
+        of_kind.append(self._kinds.setdefault(kinds, len(self._kinds)))
+        of_tag.append(self._tags.setdefault(tag, len(self._tags)))
+        places.append(place)
         if len(row.attempts) > 1:
             self._retried.append(place)
 
@@ -188,10 +194,16 @@ class ColumnBuilder:
         self, task: int, number: int, ended_by: str | None, measurements: Mapping[str, float], place: int
     ) -> None:
         tasks, numbers, endings, places = self._trials
-        for name, value in measurements.items():
-            self._measured[0].append(len(tasks))
-            self._measured[1].append(self._measures.setdefault(name, len(self._measures)))
-            self._measured[2].append(value)
+        if measurements:
+            names = tuple(measurements)
+            codes = self._coded.get(names)
+            if codes is None:
+                codes = [self._measures.setdefault(name, len(self._measures)) for name in names]
+                if len(self._coded) < MOST_CODED:
+                    self._coded[names] = codes
+            self._measured[0].extend([len(tasks)] * len(codes))
+            self._measured[1].extend(codes)
+            self._measured[2].extend(measurements.values())
         tasks.append(task)
         numbers.append(number)
         endings.append(self._endings.setdefault(ended_by, len(self._endings)))

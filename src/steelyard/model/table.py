@@ -95,11 +95,17 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KScore(msgspec.Struct, frozen=True, kw_only=True):
-    """pass^k or pass@k over the tasks that have k trials; null when there are none."""
+    """pass^k or pass@k over the tasks that have k trials; null when there are none.
+
+    `value` equals `low`, which counts trials whose verdicts are missing as not complete; `high` counts them as complete
+    where they could be.
+    """
 
     value: float | None
     n_tasks: int
     status: str = "ok"
+    low: float | None = None
+    high: float | None = None
 
 
 class PassRate(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard import app
+from steelyard.errors import SteelyardError, UsageError
 
 if TYPE_CHECKING:
     from steelyard.app import Run
@@ -19,10 +20,30 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 
+WANTED = "give a path, or a list of paths, traces or recordings ({'task_id': ..., 'messages': [...]})"
+
+
 def _kind_of(entry: object) -> str:
+    from steelyard.model.trace import Quarantined, Trace
+
     if isinstance(entry, str | os.PathLike):
         return "path"
-    return "recording" if isinstance(entry, Mapping) else "trace"
+    if isinstance(entry, Mapping):
+        return "recording"
+    if isinstance(entry, Trace | Quarantined):
+        return "trace"
+    raise UsageError(f"{_named(entry)} among the traces is no recording; {WANTED}")
+
+
+def _named(value: object) -> str:
+    return "None" if value is None else f"an object of the type {type(value).__name__}"
+
+
+def _line(recording: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(recording) + "\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"a recording among the traces is not JSON: {error}; {WANTED}") from None
 
 
 class Steelyard:
@@ -46,14 +67,27 @@ class Steelyard:
         """Grade recordings: a path, or several paths, traces or recordings as mappings (`{"task_id", "messages"}`).
 
         `options` are those of `steelyard.grade` (`recorded`, `states`, `only`, ...). NothingEvaluatedError when no
-        recording belongs to a task of the suite.
+        recording belongs to a task of the suite, UsageError for what is no recording.
         """
-        several = [traces] if isinstance(traces, str | os.PathLike) else traces
-        return app.grade(self.suite(standard), self._read(several), **{"full": True, **options})
+        __tracebackhide__ = True
+        try:
+            if isinstance(traces, Mapping):
+                raise UsageError("the traces are one mapping; put it in a list: [recording]")
+            several = [traces] if isinstance(traces, str | os.PathLike) else traces
+            if not isinstance(several, Iterable):
+                raise UsageError(f"the traces are {_named(traces)}; {WANTED}")
+            return app.grade(self.suite(standard), self._read(several), **{"full": True, **options})
+        except SteelyardError as error:
+            raise error.with_traceback(None) from None
 
     def check(self, run: Run) -> None:
-        """AssertionError with the scoreboard unless the run passed (exit code 0); INCOMPLETE is no pass."""
+        """AssertionError with the scoreboard unless the run passed (exit code 0); INCOMPLETE is no pass.
+
+        UsageError for anything but a run.
+        """
         __tracebackhide__ = True
+        if not isinstance(run, app.Run):
+            raise UsageError(f"check needs the run that `grade` returned, and was given {_named(run)}")
         if run.scores.exit_code != 0:
             raise AssertionError(f"the run is {run.scores.decision}\n{app.scoreboard(run)}")
 
@@ -64,7 +98,7 @@ class Steelyard:
                 yield from app.read_traces([str(entry) for entry in entries])
             elif kind == "recording":
                 file = self._make_folder() / "recordings.jsonl"
-                file.write_text("".join(json.dumps(entry) + "\n" for entry in entries), "utf-8")
+                file.write_text("".join(map(_line, entries)), "utf-8")
                 yield from app.read_traces([str(file)])
             else:
                 yield from entries

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from steelyard import app
-from steelyard.errors import NothingEvaluatedError, SteelyardError
+from steelyard.errors import NothingEvaluatedError, SteelyardError, UsageError
 
 if TYPE_CHECKING:
     from steelyard.app import Keep, Run
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 GRADINGS = pytest.StashKey[dict[Path, "SuiteGrading"]]()
 NAME = "{name}"
 MARK = ".suite."
+RECORDINGS = (".jsonl", ".ndjson", ".json")
+"""Endings of recordings beside a suite, as of those in a folder; a backup such as `.jsonl.bak` is none."""
 
 
 def grading_of(path: Path, config: pytest.Config) -> SuiteGrading:
@@ -42,6 +44,7 @@ class SuiteGrading:
         self._outcome: Run | SteelyardError | None = None
         self._tasks: dict[str, TaskScore] = {}
         self._lines: dict[tuple[str, str], int] | None = None
+        self._moved: dict[tuple[str, int], str] | None = None
 
     def run(self) -> Run:
         """The graded run; the same error each time where there is none."""
@@ -80,17 +83,44 @@ class SuiteGrading:
         inside = Path(path).is_relative_to(start)
         return str(Path(path).relative_to(start)) if inside else str(path)
 
-    def trace_command(self, task: str, trial: int) -> str:
-        """What shows the recording of a trial."""
-        files = [self.shown(path) for path in self.traces()]
-        return shlex.join(["steelyard", "trace", *files, "--task", task, "--trial", str(trial)])
+    def trace_lines(self, task: str, trial: int) -> Iterator[tuple[str, str]]:
+        """What shows the recording of a trial; one that had to be given another number is named by its place."""
+        command = ["steelyard", "trace", *(self.shown(path) for path in self.traces()), "--task", task]
+        place = self._renumbered().get((task, trial))
+        if place is None:
+            yield "see", shlex.join([*command, "--trial", str(trial)])
+            return
+        yield "see", shlex.join(command)
+        yield "trace", place
+
+    def _renumbered(self) -> dict[tuple[str, int], str]:
+        """Traces that count under another number than they state, by task and trial; read only if there are any."""
+        if self._moved is None:
+            self._moved = {}
+            if any(notice.code == "renumbered_trials" for notice in self.run().scores.notices):
+                for task, trial, trace in app.matched(self.suite, app.read_traces(self.traces())):
+                    if trace.trial not in (None, trial):
+                        source = f"{self.shown(trace.source.file or '')} {trace.source.locator}".strip()
+                        said = f"it says trial {trace.trial}, which another recording has"
+                        self._moved[task, trial] = f"{trace.id} at {source} ({said})"
+        return self._moved
 
     def traces(self) -> list[str]:
-        """The recordings: of the option, the configuration, or beside the suite. NothingEvaluatedError without any."""
+        """The recordings: of the option, the configuration, or beside the suite.
+
+        NothingEvaluatedError without any; UsageError where several stand beside the suite, since they may be copies.
+        """
         named = self._named("steelyard_traces")
         if named:
             return named
-        beside = sorted(self._beside(f"{self.name}.traces", f"{self.name}.traces."))
+        beside = sorted(self._recordings_beside())
+        if len(beside) > 1:
+            several = ", ".join(Path(path).name for path in beside)
+            raise UsageError(
+                f"several recordings stand beside {self.path.name}, and one may be a copy of another, so nothing "
+                f"is decided: {several}. Leave one, put all parts in the folder {self.name}.traces, or choose with "
+                "--steelyard-traces PATH (several times for several) or `steelyard_traces` in pytest's configuration"
+            )
         if not beside:
             raise NothingEvaluatedError(
                 f"no recordings of {self.path.name}, so nothing is decided: neither {self.name}.traces.jsonl nor the "
@@ -105,11 +135,15 @@ class SuiteGrading:
         named = self._named("steelyard_recorded", may_be_missing=True)
         if named is not None:
             return named
-        return list(self._beside(f"{self.name}.recorded.jsonl"))
+        beside = self.path.parent / f"{self.name}.recorded.jsonl"
+        return [str(beside)] if beside.exists() else []
 
-    def _beside(self, whole: str, start: str | None = None) -> Iterator[str]:
+    def _recordings_beside(self) -> Iterator[str]:
+        """The folder NAME.traces, and files NAME.traces.* that end as recordings do."""
+        whole = f"{self.name}.traces"
         for path in self.path.parent.iterdir():
-            if path.name == whole or (start and path.name.startswith(start)):
+            named = path.name.startswith(f"{whole}.") and path.suffix.lower() in RECORDINGS
+            if (path.name == whole and path.is_dir()) or (named and path.is_file()):
                 yield str(path)
 
     def _named(self, option: str, *, may_be_missing: bool = False) -> list[str] | None:

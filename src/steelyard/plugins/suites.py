@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -158,8 +159,17 @@ class CriterionTest(SuiteTest):
         if len(chosen) > MOST_TRIALS:
             yield _row("", f"and {len(chosen) - MOST_TRIALS:,} more trials")
         if chosen and not chosen[0][0].placeholder:
-            yield _row("see", self.grading.trace_command(self.task.id, chosen[0][0].trial))
-        if chosen and chosen[0][1].failure_tag == "missing_row":
+            for label, text in self.grading.trace_lines(self.task.id, chosen[0][0].trial):
+                yield _row(label, text)
+        missing = [str(trial.trial) for trial, _ in chosen if trial.placeholder]
+        if missing:
+            one = len(missing) == 1
+            yield _row(
+                "next",
+                f"the {'recording' if one else 'recordings'} of {'trial' if one else 'trials'} {', '.join(missing)} "
+                f"{'is' if one else 'are'} missing: record the task again, or plan fewer `trials`",
+            )
+        if any(verdict.failure_tag == "missing_row" and not trial.placeholder for trial, verdict in chosen):
             name = f"{self.grading.name}.recorded.jsonl"
             yield _row(
                 "next", f"put the verdicts of people or judges in {name}, or give --steelyard-recorded FILE"
@@ -186,8 +196,30 @@ def fail(lines: Iterable[str]) -> NoReturn:
 
 
 def node_name(id: str) -> str:
-    """An id as a part of a pytest node id, which `::` divides."""
-    return one_line(id).replace("::", ": :").replace("##[", "# #[")
+    """An id as a part of a pytest node id; distinct for distinct ids, and `urllib.parse.unquote` gives the id back.
+
+    Written as `%XX` are `%`, what pytest splits on (`[`, and `:` beside another or at an end), `]`, whatever
+    `plain_text` would write out, and the first letter of `decision`, which is a test of its own. An id of more than
+    2,000 characters is cut and ends with a part of its hash.
+    """
+    if len(id) > MOST_CHARACTERS:
+        return f"{node_name(id[:MOST_CHARACTERS])}…{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    if id == DECISION:
+        return f"%{ord(id[0]):02X}{id[1:]}"
+    return "".join(
+        "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
+        if _splits(id, place)
+        else char
+        for place, char in enumerate(id)
+    )
+
+
+def _splits(id: str, place: int) -> bool:
+    """Whether a character of an id cannot stand as itself in a node id."""
+    char = id[place]
+    if char == ":":
+        return bool({id[place - 1 : place], id[place + 1 : place + 2]} & {"", ":"})
+    return char in "%[]\n" or app.plain_text(char) != char
 
 
 def one_line(text: str) -> str:

@@ -81,7 +81,8 @@ class GradingRef(msgspec.Struct, frozen=True, kw_only=True):
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the list of runs. Metric, bounds and decision are null or empty until the grading is finished.
 
-    `trials` counts different trials that are kept, `planned` those that were meant (null: not said).
+    `trials` counts different trials that are kept, `planned` those that were meant (null: not said). `selected` says
+    that only some tasks of the standard were graded.
     """
 
     name: str
@@ -98,6 +99,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
     bar: float | None = None
     decision: str | None = None
+    selected: bool = False
 
 
 class StoredRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from steelyard.model.table import Average, CriterionScore, Moved, ScoreTable, TaskScore
+from steelyard.model.table import Average, CriterionScore, Moved, ScoreTable, TaskScore, TrialScore
 from steelyard.report.facts import task_votes
 from steelyard.report.failures import numbered
-from steelyard.report.numbers import MINUS, NOTHING, average, percent, points, quantity, span
+from steelyard.report.numbers import MINUS, NOTHING, average, points, quantity, span
 
 MOST = 12
 
@@ -89,11 +89,11 @@ def _headlines(before: ScoreTable, after: ScoreTable) -> Iterator[Change]:
         )
         if old.gate or new.gate:
             yield _violations(old.gate_violations, new.gate_violations)
-    if before.pass_rate.value != other.low or after.pass_rate.value != other.low:
-        rates = before.pass_rate.value, after.pass_rate.value
+    rate, rated = before.pass_rate, after.pass_rate
+    if (rate.low, rate.high) != (one.low, one.high) or (rated.low, rated.high) != (other.low, other.high):
         yield Change(
-            label="pass rate", votes="each trial votes", old=percent(rates[0]), new=percent(rates[1]),
-            difference=points(*rates),
+            label="pass rate", votes="each trial votes", old=span(rate.low, rate.high), new=span(rated.low, rated.high),
+            difference=_moved((rate.low, rate.high), (rated.low, rated.high)),
         )  # fmt: skip
 
 
@@ -137,7 +137,12 @@ def _trials(old: TaskScore, new: TaskScore) -> Iterator[str]:
     before = {trial.trial: trial for trial in old.trials}
     for trial in new.trials:
         was = before.get(trial.trial)
-        if was is not None and was.complete != trial.complete:
+        if was is not None and _ending(was) != _ending(trial):
             mark = f"#{trial.trial}" if numbered(new) else ""
-            words = ("complete", "not complete") if was.complete else ("not complete", "complete")
-            yield f"{new.id}{mark}: {words[0]} → {words[1]}"
+            yield f"{new.id}{mark}: {_ending(was)} → {_ending(trial)}"
+
+
+def _ending(trial: TrialScore) -> str:
+    if trial.complete:
+        return "complete"
+    return "open" if trial.possibly_complete else "not complete"

@@ -86,7 +86,8 @@ def _unweighted(table: ScoreTable) -> tuple[str, ...]:
 def _k_score(scored: KScore) -> str:
     if scored.value is None:
         return f"{NOTHING} ({scored.status.replace('_', ' ')})"
-    return f"{percent(scored.value)} (n {scored.n_tasks:,})"
+    shown = percent(scored.value) if scored.low is None else span(scored.low, scored.high)
+    return f"{shown} (n {scored.n_tasks:,})"
 
 
 def _composite(composite: Any) -> Iterator[str]:
@@ -113,7 +114,7 @@ def graders(kinds: Mapping[str, int]) -> tuple[str, ...]:
     other = {kind: n for kind, n in kinds.items() if not kind.startswith("check") and kind != UNNAMED}
     parts = []
     if other:
-        listed = ", ".join(f"{n:,} {_words(kind)}" for kind, n in other.items())
+        listed = ", ".join(_words(kind, n, alone=len(other) == 1) for kind, n in other.items())
         judged = any(kind.startswith("judge") for kind in other)
         parts.append(f"semantic criteria: {listed}" + ("" if judged else " (no judge used)"))
     if code:
@@ -123,13 +124,14 @@ def graders(kinds: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _words(kind: str) -> str:
+def _words(kind: str, count: int, *, alone: bool) -> str:
     named = {
-        "recorded": "recorded verdicts",
-        "human": "recorded verdicts by people",
-        "judge": "verdicts of a judge",
+        "recorded": ("recorded verdict", "" if alone else " of unnamed origin"),
+        "human": ("recorded verdict", " by people"),
+        "judge": ("verdict", " of a judge"),
     }
-    return named.get("human" if kind == "people" else kind, f"by {kind}")
+    noun, origin = named.get("human" if kind == "people" else kind, ("verdict", f" by {kind}"))
+    return plural(count, noun) + origin
 
 
 def notices(table: ScoreTable) -> Iterator[str]:

@@ -16,7 +16,7 @@ NO_RULES: Rules = {}
 MOST_LINES = 12
 _RECORD = re.compile(r"e[0-9]+(?![0-9A-Za-z])")
 _TRIALS = {
-    "only_faults": ("only faulted trials", "every trial ended by a fault of the sandbox"),
+    "only_faults": ("only faulted trials", "every trial ended by a fault"),
     "nothing_recorded": ("nothing recorded", "no trace and no verdict of this trial"),
 }
 WORDS = {"fail": "failed", "unknown": "unknown", "error": "without a verdict", "skipped": "undecided skip"}
@@ -150,8 +150,10 @@ def _unlisted(table: ScoreTable) -> int:
 def _of_trial(task: TaskScore, trial: TrialScore, rules: Rules) -> Iterator[Failure]:
     number = trial.trial if numbered(task) else None
     if trial.placeholder:
-        faulted = any(not other.counted for other in task.trials)
-        what, reason = _TRIALS["only_faults" if faulted else "nothing_recorded"]
+        faults = sorted({other.ended_by or "a fault" for other in task.trials if not other.counted})
+        what, reason = _TRIALS["only_faults" if faults else "nothing_recorded"]
+        if faults:
+            number, reason = None, f"every recorded trial ended by {' or '.join(faults)}"
         gate = any(criterion.gate for criterion in trial.criteria)
         yield Failure(
             outcome="error", task=task.id, criterion="", what=what, reason=reason, trial=number, gate=gate

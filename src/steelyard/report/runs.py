@@ -39,7 +39,8 @@ def _line(run: RunSummary) -> str:
     version = f" {run.version}" if run.version else ""
     trials = f"{run.trials}{of} {'trial' if run.trials == 1 else 'trials'}"
     moment = run.created_at[:16].removeprefix(run.name[:10]).replace("T", " ").strip()
-    parts = (run.name, state, metric, f"{run.suite}{version} ({run.hash[:4]})", trials, moment)
+    suite = f"{run.suite}{version} ({run.hash[:4]})" + (" in part" if run.selected else "")
+    parts = (run.name, state, metric, suite, trials, moment)
     return "  ".join(part for part in parts if part)
 
 

@@ -118,7 +118,8 @@ def completion(plan: Plan, accepted: AcceptedTasks) -> Completion:
 
 def repeats(accepted: AcceptedTasks) -> tuple[dict[str, KScore], dict[str, KScore]]:
     """pass^k and pass@k by the unbiased estimators, each over the tasks with at least k trials that were no fault."""
-    alike = Counter(zip(accepted.own.tolist(), accepted.low.tolist(), strict=True))
+    columns = (accepted.own, accepted.low, accepted.own_high)
+    alike = Counter(zip(*(column.tolist() for column in columns), strict=True))
     hat, at = {}, {}
     for k in range(1, max(2, min(int(accepted.own.max(initial=0)), MOST_K)) + 1):
         able = {counts: tasks for counts, tasks in alike.items() if counts[0] >= k}
@@ -128,13 +129,18 @@ def repeats(accepted: AcceptedTasks) -> tuple[dict[str, KScore], dict[str, KScor
 
 
 def _mean_k(
-    estimator: Callable[[int, int, int], Fraction | None], alike: dict[tuple[int, int], int], k: int
+    estimator: Callable[[int, int, int], Fraction | None], alike: dict[tuple[int, int, int], int], k: int
 ) -> KScore:
+    """`alike` counts tasks by their trials, complete trials, and trials that are or could still be complete."""
     n_tasks = sum(alike.values())
     if not n_tasks:
         return KScore(value=None, n_tasks=0, status="too_few_trials")
-    total = sum(((estimator(n, c, k) or Fraction(0)) * tasks for (n, c), tasks in alike.items()), Fraction(0))
-    return KScore(value=float(total / n_tasks), n_tasks=n_tasks)
+    low = high = Fraction(0)
+    for (n, complete, possible), tasks in alike.items():
+        low += (estimator(n, complete, k) or Fraction(0)) * tasks
+        high += (estimator(n, possible, k) or Fraction(0)) * tasks
+    value = float(low / n_tasks)
+    return KScore(value=value, low=value, high=float(high / n_tasks), n_tasks=n_tasks)
 
 
 def pass_rate(accepted: AcceptedTasks, *, independent: bool = True) -> PassRate:

@@ -186,7 +186,7 @@ def moved(before: Scored, after: Scored) -> Moved | None:
         return None
     verdicts = (one.status != two.status) | (one.score != two.score) | (one.passed != two.passed)
     verdicts |= one.gate != two.gate
-    trials = before.accepted.low != after.accepted.low
+    trials = (before.accepted.low != after.accepted.low) | (before.accepted.high != after.accepted.high)
     return Moved(verdicts=int(verdicts.sum()), trials=int(trials.sum()))
 
 

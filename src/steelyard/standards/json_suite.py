@@ -81,17 +81,17 @@ class _Look:
         fields = dict(pairs)
         if len(fields) != len(pairs):
             raise _Careful
-        if not fields.keys().isdisjoint(_DECIMALS):
+        if not _DECIMALS.isdisjoint(fields):
             _no_text(fields, _DECIMALS & fields.keys())
         if fields.get("kind") == "number":
             _no_text(fields, _OF_NUMBER)
         height = 0
         for value in fields.values():
             kind = type(value)
-            if kind is int:
-                height = max(height, value)
-            elif kind is list:
+            if kind is list:
                 height = max(height, _height(value))
+            elif kind is int:
+                height = max(height, value)
         return height + 1
 
 
@@ -113,8 +113,8 @@ def _height(value: list[Any]) -> int:
             for entry in entries:
                 if type(entry) is list:
                     below.append(entry)
-                elif type(entry) is int:
-                    height = max(height, above + entry)
+                elif type(entry) is int and above + entry > height:
+                    height = above + entry
         level = below
     return max(height, above)
 

@@ -6,7 +6,7 @@ from steelyard.store.bundle import export_run, import_run, read_run
 from steelyard.store.connection import path_of
 from steelyard.store.parquet import export_parquet
 from steelyard.store.sqlite import SqliteStore, open_store
-from steelyard.store.upkeep import check_store, vacuum_store
+from steelyard.store.upkeep import check_store, open_untouched, vacuum_store
 
 __all__ = [
     "SqliteStore",
@@ -15,6 +15,7 @@ __all__ = [
     "export_run",
     "import_run",
     "open_store",
+    "open_untouched",
     "path_of",
     "read_run",
     "vacuum_store",

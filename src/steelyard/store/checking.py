@@ -19,6 +19,7 @@ from steelyard.store.lease import live
 from steelyard.store.logfile import LogFile, log_of, read_log
 from steelyard.store.reading_only import connect_to_read
 from steelyard.store.salvage import NONSENSE, Salvaged, holds_rows
+from steelyard.store.suites import is_intact
 
 _TABLES = ("suite", "grading", "trial", "verdict", "payload", "cache")
 _MOST_TOLD = 20
@@ -83,6 +84,14 @@ def look_through(path: Path, now: Callable[[], str]) -> StoreCheck:
             scratch.cleanup()
 
 
+def _nothing_in(path: Path) -> str:
+    aside = path.with_name(f"{path.name}.old")
+    return (
+        f"{path} is not a Steelyard store, and nothing of one can be found in it, so nothing can be saved; it was left "
+        f"as it is. If it was one, move it aside (mv {path} {aside}) and grade again, which makes a new store"
+    )
+
+
 def _problem(code: str, detail: str) -> StoreProblem:
     return StoreProblem(code=code, detail=detail)
 
@@ -96,7 +105,7 @@ def _about_files(path: Path, size: int, log: LogFile) -> Iterator[StoreProblem]:
         yield _problem("empty_file", f"the file is empty, and its log {name} holds {log.commits} commits")
     elif size and not is_sqlite:
         if not holds_rows(path):
-            raise StoreError(f"{path} is not a Steelyard store; it was left as it is")
+            raise StoreError(_nothing_in(path))
         yield _problem("lost_header", "its first page is destroyed, and rows of a store stand behind it")
     if log.size and not log.page_size:
         yield _problem("broken_log", f"its log {name} has no header that can be read ({log.size} bytes)")
@@ -149,6 +158,13 @@ def _about_content(connection: sqlite3.Connection) -> Iterator[StoreProblem]:
             yield _problem("damaged_page", str(line)[:300])
     for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check").fetchmany(_MOST_TOLD):
         yield _problem("orphan", f"row {row} of {table} names a row of {parent} that is not there")
+    for name, digest, body in connection.execute("SELECT name, digest, body FROM suite ORDER BY id"):
+        if not is_intact(digest, body):
+            detail = (
+                f"a standard called {name!r:.60} is not the one that was written; grading under the same suite file "
+                "again writes it anew, and a repair drops its runs"
+            )
+            yield _problem("changed_standard", detail)
     told = 0
     for id_, hash_, body in connection.execute("SELECT id, hash, body FROM payload ORDER BY id"):
         if told < _MOST_TOLD and not _is_payload(hash_, body):

@@ -20,7 +20,7 @@ from steelyard.store.encoding import (
     measurements_of,
     verdict_of,
 )
-from steelyard.store.suites import decode_suite
+from steelyard.store.suites import decode_suite, is_intact
 
 _decode_headline = msgspec.json.Decoder(Primary).decode
 _decode_options = msgspec.json.Decoder(dict[str, Any]).decode
@@ -31,12 +31,13 @@ _SHOWN = ("metric", "value", "low", "high", "bar")
 
 def summary(row: Sequence[Any]) -> RunSummary:
     """One line of the list of runs out of a row of `RUNS`."""
-    name, suite, version, hash_, created, status, trials, planned, written, decision = row
+    name, suite, version, hash_, created, status, trials, planned, written, decision, notices = row
     headline = _decode_headline(written) if written is not None else None
     shown = {} if headline is None else {name: getattr(headline, name) for name in _SHOWN}
     return RunSummary(
         name=name, suite=suite, version=version, hash=hash_, created_at=created, status=_status(status),
-        trials=trials, planned=planned, decision=decision, **shown,
+        trials=trials, planned=planned, decision=decision,
+        selected=any(notice.code == "selection" for notice in _decode_notices(notices)), **shown,
     )  # fmt: skip
 
 
@@ -51,7 +52,9 @@ def load(
 ) -> StoredRun:
     """One grading, whole; with `held` as its rows where they are given."""
     row = connection.execute(schema.GRADING, (grading,)).fetchone()
-    name, suite, status, created, planned, options, lost, notices, headline, decision = row
+    name, suite, digest, status, created, planned, options, lost, notices, headline, decision = row
+    if not is_intact(digest, suite):
+        raise ValueError(f"the standard of the run {name} is not the one that was written")
     if held is None:
         with collector_paused():
             held = tuple(rows(connection, grading))

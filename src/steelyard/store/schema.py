@@ -61,6 +61,8 @@ APPLIED = "SELECT name FROM migration"
 ADD_SUITE = (
     "INSERT INTO suite (digest, hash, name, version, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
+SUITE_BODY = "SELECT body FROM suite WHERE digest = ?"
+MEND_SUITE = "UPDATE suite SET hash = ?, name = ?, version = ?, body = ? WHERE digest = ?"
 ADD_GRADING = (
     "INSERT INTO grading (name, suite_id, created_at, status, planned, options, lost, notices)"
     " VALUES (?, (SELECT id FROM suite WHERE digest = ?), ?, ?, ?, ?, ?, ?)"
@@ -96,11 +98,11 @@ FIND = 'SELECT c."key", p.body FROM cache c JOIN payload p ON p.id = c.payload_i
 RUNS = (
     "SELECT g.name, s.name, s.version, s.hash, g.created_at, g.status, coalesce(g.trials, (SELECT count(*) FROM"
     " (SELECT DISTINCT task, number FROM trial WHERE grading_id = g.id) AS different)), g.planned, g.headline,"
-    " g.decision FROM grading g JOIN suite s ON s.id = g.suite_id ORDER BY g.id"
+    " g.decision, g.notices FROM grading g JOIN suite s ON s.id = g.suite_id ORDER BY g.id"
 )
 GRADING = (
-    "SELECT g.name, s.body, g.status, g.created_at, g.planned, g.options, g.lost, g.notices, g.headline, g.decision"
-    " FROM grading g JOIN suite s ON s.id = g.suite_id WHERE g.id = ?"
+    "SELECT g.name, s.body, s.digest, g.status, g.created_at, g.planned, g.options, g.lost, g.notices, g.headline,"
+    " g.decision FROM grading g JOIN suite s ON s.id = g.suite_id WHERE g.id = ?"
 )
 CONTENTS = (
     "SELECT t.id, v.criterion, v.status, v.score, v.failure_tag, p.hash FROM trial t"

@@ -290,7 +290,11 @@ class SqliteStore:
         digest, text = hashlib.sha256(body).digest(), body.decode()
         del body  # of a large standard one copy less
         run = self._connection.execute
-        run(schema.ADD_SUITE, (digest, suite.hash, suite.name, suite.version, text))
+        if not run(schema.ADD_SUITE, (digest, suite.hash, suite.name, suite.version, text)).rowcount:
+            (kept,) = run(schema.SUITE_BODY, (digest,)).fetchone()
+            if kept != text:  # damaged since; the digest is that of what was written, which is here again
+                run(schema.MEND_SUITE, (suite.hash, suite.name, suite.version, text, digest))
+            del kept
         run(
             schema.ADD_SUITE, (digest, "", "", "", "")
         )  # adds nothing; a statement holds the texts it last had

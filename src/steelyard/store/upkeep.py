@@ -14,7 +14,9 @@ from steelyard.store.checking import StoreCheck, look_through
 from steelyard.store.connection import BUSY_SECONDS, connect, is_foreign, path_of, transaction, typed_errors
 from steelyard.store.lease import live
 from steelyard.store.logfile import log_of, read_log
+from steelyard.store.reading_only import connect_to_read
 from steelyard.store.salvage import DROP_UNUSED_PAYLOADS, salvage
+from steelyard.store.sqlite import SqliteStore
 
 _ABOUT_LOG = frozenset({"broken_log", "foreign_log"})
 
@@ -33,6 +35,13 @@ def check_store(url_or_path: str | Path, *, now: Callable[[], str], repair: bool
         raise StoreError(
             f"the store {path} cannot be read or repaired ({error.strerror or error}); check path, rights and space"
         ) from error
+
+
+def open_untouched(url_or_path: str | Path, *, now: Callable[[], str]) -> SqliteStore:
+    """A store to be read without a write to its file or log: an older one is not migrated where it is. StoreError."""
+    path = path_of(url_or_path)
+    connection, scratch = connect_to_read(path, now=now, seconds=BUSY_SECONDS, touch=False)
+    return SqliteStore(path, connection, now=now, busy_seconds=BUSY_SECONDS, scratch=scratch)
 
 
 def repaired(path: Path, found: StoreCheck, now: Callable[[], str]) -> StoreCheck:
@@ -153,6 +162,8 @@ _DROP_UNNAMED = "DELETE FROM cache WHERE payload_id NOT IN (SELECT payload_id FR
 
 def _there(url_or_path: str | Path) -> Path:
     path = path_of(url_or_path)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name the file of the store, such as {path / 'store.db'}")
     if not path.is_file():
         raise UsageError(f"there is no store at {path}; `steelyard grade` makes one, or name it with --store")
     return path

@@ -9,6 +9,7 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scored import criterion, graded, suite, task, ungraded
@@ -47,7 +48,7 @@ def test_a_row_a_verdict_in_rfc_4180(tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert list(rows[0]) == [
         "task", "trial", "criterion", "dimension", "layer", "gate", "weight", "status", "outcome", "score",
-        "failure_tag", "error", "reason", "evidence_refs", "graders", "ended_by", "trace",
+        "failure_tag", "error", "reason", "evidence_refs", "graders", "ended_by", "trace", "standard",
     ]  # fmt: skip
     first, second, third, fourth, fifth, sixth = rows
     assert (first["task"], first["trial"], first["criterion"], first["weight"]) == ("'=t", "1", "'-1", "0.5")
@@ -120,6 +121,17 @@ def test_what_was_written_scores_as_it_did(tmp_path: Path) -> None:
     )
     assert (after.decision, after.faults) == (before.decision, before.faults)
     assert written(again) == written(run)
+
+
+def test_a_table_says_under_which_standard_it_was_graded(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_bytes(b"".join(app.csv_report(run_of(ROWS))))
+    other = msgspec.structs.replace(SUITE, hash="e" * 64)
+    for standard, told in ((SUITE, False), (other, True)):
+        notices = app.score_rows(standard, file).scores.notices
+        assert any(notice.code == "other_standard" for notice in notices) == told
+    file.write_text("task,trial,criterion,status,score,standard\nu,1,C1,graded,1,\n")  # written by hand
+    assert not any(notice.code == "other_standard" for notice in app.score_rows(other, file).scores.notices)
 
 
 def test_the_json_is_as_it_was() -> None:

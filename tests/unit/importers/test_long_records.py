@@ -17,7 +17,9 @@ VALUES = st.recursive(
     | st.integers(-9, 9)
     | st.text(max_size=60)
     | st.text('\\"é\U0001f600\n\0', max_size=60),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("ab\"", max_size=3), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text('ab"', max_size=3), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.plugins.suites import node_name
 
 pytest_plugins = ["pytester"]
 
@@ -243,7 +248,7 @@ def test_ids_cannot_break_node_ids_or_command_the_runner(
     done.assert_outcomes(failed=2)
     obeyed = [line for line in done.outlines if line.lstrip().startswith("::") or "##[" in line]
     assert obeyed == []
-    assert any("odd.suite.json::: :add-mask: :x" in line for line in done.outlines)
+    assert any("odd.suite.json::%3A%3Aadd-mask%3A%3Ax" in line for line in done.outlines)
 
 
 def test_the_fixture_grades_in_tests(project: pytest.Pytester) -> None:
@@ -282,3 +287,131 @@ def test_the_fixture_grades_in_tests(project: pytest.Pytester) -> None:
     )
     done.assert_outcomes(passed=3, failed=1)
     done.stdout.fnmatch_lines(["E*AssertionError: the run is FAIL"])
+
+
+@pytest.mark.parametrize(
+    "other", ["capitals.traces.json", "capitals.traces.2.ndjson", "capitals.traces/a.jsonl"]
+)
+def test_several_recordings_beside_a_suite_are_named_and_decide_nothing(
+    project: pytest.Pytester, other: str
+) -> None:
+    write(project.path / "capitals.traces.jsonl", *GOOD)
+    write(project.path / other, *GOOD)
+    outcomes, text = run(project)
+    assert list(outcomes) == IDS
+    assert set(outcomes.values()) == {"failed"}
+    names = sorted(["capitals.traces.jsonl", other.partition("/")[0]])
+    assert f"so nothing is decided: {', '.join(names)}. Leave one" in text
+    assert "--steelyard-traces PATH" in text
+    chosen, _ = run(project, "--steelyard-traces", "capitals.traces.jsonl", "-k", "C1")
+    assert set(chosen.values()) == {"passed"}
+
+
+@pytest.mark.parametrize("backup", ["capitals.traces.jsonl.bak", "capitals.traces.jsonl~", "capitals.traces"])
+def test_a_backup_is_no_recording(project: pytest.Pytester, backup: str) -> None:
+    write(project.path / backup, *GOOD)
+    alone, text = run(project)
+    assert set(alone.values()) == {"failed"}
+    assert "no recordings of capitals.suite.yaml, so nothing is decided" in text
+    write(project.path / "capitals.traces.jsonl", said("france", "Lyon"), said("italy", "Rome"))
+    beside, text = run(project, "-k", "C1")
+    assert list(beside.values()) == ["failed", "passed"]
+    assert "france C1 failed\n" in text, "one trial: the backup is no second one"
+
+
+def test_a_planned_trial_without_a_recording_is_named(project: pytest.Pytester) -> None:
+    planned = SUITE.replace("  - id: france\n", "  - id: france\n    trials: 2\n")
+    (project.path / "capitals.suite.yaml").write_text(planned)
+    write(project.path / "capitals.traces.jsonl", *GOOD)
+    _, text = run(project, "-k", "france and C1")
+    missing = "  next      the recording of trial 2 is missing: record the task again, or plan fewer `trials`"
+    assert missing in text.split("\n")
+    assert NEXT not in text
+    _, text = run(project, "-k", "italy and J1")
+    assert NEXT in text, "the trial is recorded, and its verdict is not"
+
+
+def test_a_renumbered_trial_is_named_by_its_place(project: pytest.Pytester) -> None:
+    second = {**said("france", "Lyon"), "trial": 1}
+    write(project.path / "capitals.traces.jsonl", {**said("france", "Paris"), "trial": 1}, GOOD[1], second)
+    _, text = run(project, "-k", "france and C1")
+    lines = text.split("\n")
+    assert '  trial 2   answer is "Lyon", expected "Paris"' in lines
+    assert "  see       steelyard trace capitals.traces.jsonl --task france" in lines
+    (place,) = [line for line in lines if line.startswith("  trace ")]
+    assert " at capitals.traces.jsonl line 3 (it says trial 1, which another recording has)" in place
+
+
+ODD = (
+    "x::y[1]",
+    "x: :y[1]",
+    "x%3A%3Ay[1]",
+    "x:",
+    ":x",
+    "a:b",
+    "[",
+    "]",
+    "decision",
+    "\u202ex",
+    "t\u00e9/\U0001f600",
+    "a b",
+)
+
+
+def test_collected_names_select_what_they_name(project: pytest.Pytester) -> None:
+    check = {"kind": "equals", "value": "b"}
+    criteria = [
+        {"id": id, "dimension": "correctness", "rule": "It MUST be b.", "check": check} for id in ODD[:3]
+    ]
+    tasks = [{"id": id, "prompt": f"p{n}", "criteria": criteria} for n, id in enumerate(ODD)]
+    suite = {"schema": "suite/1", "name": "s", "owner": "o", "tasks": tasks}
+    (project.path / "capitals.suite.yaml").unlink()
+    (project.path / "odd.suite.json").write_text(json.dumps(suite))
+    items, _ = project.inline_genitems()
+    names = [item.nodeid for item in items]
+    assert len(set(names)) == len(names) == len(ODD) * 3 + 1
+    for name in (*names[::4], names[-1]):
+        found, _ = project.inline_genitems(*shlex.split(shlex.quote(name)))
+        assert [item.nodeid for item in found] == [name]
+
+
+@given(
+    st.lists(
+        st.text(st.sampled_from(":%[]\n3Aa\u202e\ud800"), min_size=1), min_size=2, max_size=2, unique=True
+    )
+)
+@example(["decision", "%64ecision"])
+def test_names_of_tests_are_distinct_and_give_the_id_back(ids: list[str]) -> None:
+    names = [node_name(id) for id in ids]
+    assert [unquote(name, errors="surrogatepass") for name in names] == ids
+    assert all(name.strip(":") == name and not {"::", "[", "]"} & {name, *name} for name in names)
+    assert all("::" not in name and name != "decision" for name in names)
+
+
+def test_long_ids_stay_apart() -> None:
+    first, second = ("x" * 3000 + end for end in "ab")
+    assert node_name(first) != node_name(second)
+    assert len(node_name(first)) < 2100
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ("grade(SUITE, GOOD[0])", "the traces are one mapping; put it in a list: [recording]"),
+        ("grade(SUITE, None)", "the traces are None; give a path, or a list*"),
+        ("grade(SUITE, [object()])", "an object of the type object among the traces is no recording; give*"),
+        ("grade(SUITE, [{'task_id': object()}])", "a recording among the traces is not JSON: *; give*"),
+        ("check(None)", "check needs the run that `grade` returned, and was given None"),
+    ],
+)
+def test_what_is_no_recording_is_one_sentence_without_frames(
+    project: pytest.Pytester, call: str, sentence: str
+) -> None:
+    project.makepyfile(
+        f"GOOD = {GOOD!r}\nSUITE = 'capitals.suite.yaml'\ndef test_it(steelyard):\n    steelyard.{call}\n"
+    )
+    name = "test_what_is_no_recording_is_one_sentence_without_frames.py"
+    done = project.runpytest_inprocess("-p", "no:cacheprovider", "-W", "error", name)
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines([f"E *steelyard.errors.UsageError: {sentence.replace('[', '[[]')}"])
+    assert not [line for line in done.outlines if "fixture.py" in line or "During handling" in line]

@@ -40,7 +40,8 @@ def test_the_golden_example_has_the_published_shape():
     assert shown["dimensions"]["grounding"]["coverage"] == {"tasks": 2, "of": 3}
     assert shown["completion"]["trials"] == {"complete": 1, "of": 3}
     assert shown["completion"]["tasks"] == {"always_complete": 1, "of": 3}
-    assert shown["pass_hat_k"]["2"] == {"value": None, "n_tasks": 0, "status": "too_few_trials"}
+    nothing = {"value": None, "low": None, "high": None}
+    assert shown["pass_hat_k"]["2"] == {**nothing, "n_tasks": 0, "status": "too_few_trials"}
     assert shown["states"] == {"graded": 14, "unknown": 0, "error": 0, "skipped": 0}
     first = shown["tasks"][0]["trials"][0]
     assert first["gates"] == {"A1": "pass"}

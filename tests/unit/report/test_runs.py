@@ -53,6 +53,10 @@ def test_one_line_a_run_and_the_trend() -> None:
     assert "completion 09 0.0 % to 100.0 %" in plain
 
 
+def test_a_run_of_some_tasks_says_so() -> None:
+    assert "capitals 1.0 (ffff) in part  4 trials" in runs_board([a_run(selected=True)])
+
+
 def test_runs_under_different_standards_are_not_one_series() -> None:
     assert "standards" not in runs_board([a_run(1), a_run(2)])
     board = " ".join(runs_board([a_run(1), a_run(2, hash="e" * 64)]).split())

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+import scored as plain
 from steelyard.model.table import (
     Ci,
     Completion,
@@ -22,6 +23,7 @@ from steelyard.model.table import (
     ScoreTable,
     TaskCount,
 )
+from steelyard.report.facts import graders
 from steelyard.report.terminal import scoreboard, whatif_board
 from unit.report.tables import average, criterion, dimension, golden, task, trial, wilson
 from unit.report.test_text import ANY
@@ -121,7 +123,11 @@ def test_the_headline_never_rounds_onto_its_bar():
 def test_incomplete_says_what_is_missing():
     gate = criterion("A1", "error", "authority", gate=True, reason="timed out")
     open_gate = dimension(
-        average(None, 0, high=1.0, of=1), average(None, 0, high=1.0, of=1), (1, 1), gate=True, gate_trials=1,
+        average(None, 0, high=1.0, of=1),
+        average(None, 0, high=1.0, of=1),
+        (1, 1),
+        gate=True,
+        gate_trials=1,
         open_gates=1,
     )
     table = golden(
@@ -205,6 +211,24 @@ def test_verdicts_missing_for_one_reason_share_a_line():
     )
     lines = lines_of(golden(tasks=(task("a", trial(criteria)),), completion=completion(0, 1)))
     assert f"  ! a  C0 +4  error missing_row {TIMES}5  no row" in lines
+
+
+def test_who_gave_verdicts_is_said_for_one_and_for_several() -> None:
+    assert graders({"recorded": 1, "human": 1}) == (
+        "semantic criteria: 1 recorded verdict of unnamed origin, 1 recorded verdict by people (no judge used)",
+    )
+    assert graders({"people": 2, "recorded": 1_200}) == (
+        "semantic criteria: 2 recorded verdicts by people, 1,200 recorded verdicts of unnamed origin (no judge used)",
+    )
+    assert graders({"recorded": 1}) == ("semantic criteria: 1 recorded verdict (no judge used)",)
+    assert graders({"judge": 1}) == ("semantic criteria: 1 verdict of a judge",)
+
+
+@pytest.mark.parametrize("fault", ["simulator_fault", "infrastructure_fault"])
+def test_only_faults_are_named_by_their_own_name(fault: str) -> None:
+    standard = plain.suite(plain.task("a", plain.criterion("C1")))
+    board = scoreboard(plain.scored(standard, [{"task": "a", "ended_by": fault}]))
+    assert f"! a only faulted trials every recorded trial ended by {fault}" in " ".join(board.split())
 
 
 def test_a_bad_end_and_faulted_tasks_are_causes_too():

@@ -25,6 +25,26 @@ def test_errors_stay_in_the_denominator() -> None:
     assert table.exit_code == 1
 
 
+def test_repeats_are_a_range_where_verdicts_are_missing() -> None:
+    """Three trials, one right, one wrong, one unknown: of C(3,2) = 3 pairs none is surely right, one could be."""
+    standard = suite(task("t", criterion("C1"), trials=3))
+    table = scored(
+        standard, [graded("t", "C1", 1), graded("t", "C1", 0, 2), ungraded("t", "C1", "unknown", 3)]
+    )
+    first, second = table.pass_hat_k["1"], table.pass_hat_k["2"]
+    assert (first.value, first.low, first.high) == (pytest.approx(1 / 3), first.value, pytest.approx(2 / 3))
+    assert (second.value, second.low, second.high) == (0.0, 0.0, pytest.approx(1 / 3))
+    at_two = table.pass_at_k[
+        "2"
+    ]  # of 3 pairs: surely 2 hold the right one; all do if the unknown is right too
+    assert (at_two.low, at_two.high) == (pytest.approx(2 / 3), 1.0)
+
+
+def test_nothing_evaluated_is_no_pass_hat_k() -> None:
+    table = scored(suite(task("t", criterion("C1"), trials=2)), [])
+    assert {(score.low, score.high) for score in table.pass_hat_k.values()} == {(0.0, 1.0)}
+
+
 def test_graded_mean_is_never_the_headline() -> None:
     """Q12 (b): five answers at 0.9 and five errors are 0.45 to 0.95, with 0.9 over 5 of 10."""
     standard = suite(*(task(f"t{n}", criterion("C1", pass_mark=0.5)) for n in range(10)), at_least=0.4)

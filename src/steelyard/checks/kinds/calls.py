@@ -7,16 +7,16 @@ from itertools import groupby
 
 import msgspec
 
-from steelyard.checks.arguments import FITS, Fit, check_expected, clearly_differs, fit
+from steelyard.checks.arguments import check_expected
+from steelyard.checks.call_pairs import Comparison
 from steelyard.checks.findings import empty_check, failed, passed
-from steelyard.checks.matching import adjacency, best_matching, check_size, is_subsequence
+from steelyard.checks.matching import best_matching, check_size, is_subsequence
 from steelyard.checks.show import names, show
 from steelyard.model.checks import CallsCheck, ExpectedCall
 from steelyard.model.evidence import agent_calls
 from steelyard.model.trace import Step
 from steelyard.model.verdict import Finding, Undecided
 from steelyard.ports.grader import GraderInput
-from steelyard.rules.values import packed
 
 VERSION = "2"
 
@@ -31,52 +31,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     lasting: bool
     reason: str = ""
     cited: tuple[Step, ...] = ()
-
-
-class Comparison:
-    """The expected calls of a check beside the actual ones; each pair is compared once."""
-
-    def __init__(self, expected: tuple[ExpectedCall, ...], actual: list[Step]) -> None:
-        self.expected = expected
-        self.actual = actual
-        self._fits: dict[tuple[int, int], Fit] = {}
-        self._wanted: dict[int, bytes | None] = {}
-        self._given: dict[int, bytes | None] = {}
-
-    def fit(self, e: int, a: int) -> Fit:
-        known = self._fits.get((e, a))
-        if known is None:
-            known = FITS if self._is_same(e, a) else fit(self.expected[e], self.actual[a])
-            self._fits[e, a] = known
-        return known
-
-    def fits(self, e: int, a: int) -> bool:
-        # Another tool's call is the common case and needs no sentence about it; another argument is the next one.
-        expected, call = self.expected[e], self.actual[a].call
-        if call is None or call.name != expected.name:
-            return False
-        plain = not expected.compare and expected.only is None
-        if plain and clearly_differs(expected.args, call.args):
-            return False
-        return self.fit(e, a).fits
-
-    def fitting(self) -> list[list[int]]:
-        return adjacency(len(self.expected), len(self.actual), self.fits)
-
-    def _is_same(self, e: int, a: int) -> bool:
-        """Whether the call is the expected one to the letter, which is soon seen. False: it may fit all the same."""
-        expected, step = self.expected[e], self.actual[a]
-        call = step.call
-        if call is None or call.name != expected.name or call.args_error is not None:
-            return False
-        if expected.compare or expected.only is not None or expected.by not in (None, "any", step.role):
-            return False
-        if e not in self._wanted:
-            self._wanted[e] = packed(expected.args) if isinstance(expected.args, dict) else None
-        if a not in self._given:
-            self._given[a] = packed(call.args)
-        wanted = self._wanted[e]
-        return wanted is not None and wanted == self._given[a]
 
 
 def reads(spec: CallsCheck) -> frozenset[str]:

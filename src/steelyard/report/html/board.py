@@ -8,16 +8,24 @@ from urllib.parse import quote
 import msgspec
 
 from steelyard.model.table import ScoreTable
-from steelyard.report.facts import UNNAMED
+from steelyard.report.facts import UNNAMED, task_votes
 from steelyard.report.failures import Failure, Failures
 from steelyard.report.hidden import Hidden, Ungraded
-from steelyard.report.html.marks import drawn, mark, share_bar
+from steelyard.report.html.marks import UNMOVED, drawn, mark, share_bar
 from steelyard.report.html.tags import NOTHING, Child, Markup, joined, row_head, screen_only, tag
 from steelyard.report.numbers import TIMES, plural, span
 from steelyard.report.view import COMPLETION, Board, Fact, Interval, Row
 
 NO_NOTICE_FOLD = 6
 """Notices that are shown at once; further ones are folded."""
+
+AS_RECORDED = "as-recorded"
+"""The class of texts that a what-if does not change; the page says so while one is on."""
+
+RECORDED_COUNT = "recorded-count"
+"""The class of counts beside a headline, hidden while a what-if is on."""
+
+MOVED_FACTS = ("layers", "verdicts", "pass^k", "pass@k", "composite", "weights")
 
 DECISIONS = {"PASS": "pass", "FAIL": "fail", "INCOMPLETE": "unknown"}
 
@@ -47,14 +55,14 @@ def header(view: Board, table: ScoreTable, about: Particulars) -> Markup:
                 class_=f"decision is-{DECISIONS.get(view.decision, 'unknown')}",
             ),
         ),
-        tag("p", f"because {view.because}", class_="because"),
+        tag("p", f"because {view.because}", class_=f"because {AS_RECORDED}"),
         *(tag("p", f"what-if: nothing is saved · {change}", class_="replaced") for change in view.whatif),
-        _primary(primary, named),
+        _primary(primary, named, table),
         _particulars(view, about),
     )
 
 
-def _primary(row: Row, headline: str) -> Markup:
+def _primary(row: Row, headline: str, table: ScoreTable) -> Markup:
     shown: list[Child] = [
         tag("span", row.label, class_="name"),
         tag("strong", row.value, class_="value", data_headline=headline),
@@ -62,8 +70,21 @@ def _primary(row: Row, headline: str) -> Markup:
     ]
     if row.interval is not None:
         shown.append(tag("span", _interval_words(row.interval), class_="words"))
-    shown.append(tag("span", " · ".join((row.votes, *row.tails)), class_="words"))
+    shown.append(tag("span", _votes(row, table), *(f" · {tail}" for tail in row.tails), class_="words"))
     return tag("p", joined(shown, " "), class_="primary")
+
+
+def _votes(row: Row, table: ScoreTable) -> Markup:
+    """What votes; where every task has one trial and one vote, the view has the count of tasks in its place."""
+    voters = task_votes(table)
+    if row.votes == voters:
+        return _voters(voters)
+    return tag("span", row.votes, class_=RECORDED_COUNT)
+
+
+def _voters(words: str) -> Markup:
+    """What votes in a task average; a what-if that weighs tasks changes it."""
+    return tag("span", words, data_votes="tasks")
 
 
 def _interval_words(interval: Interval) -> str:
@@ -91,7 +112,7 @@ def scoreboard(view: Board, table: ScoreTable) -> Markup:
     caption = tag("caption", "Scores: what votes stands below each number", class_="heard")
     head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in heads)))
     scores = tag("table", caption, head, tag("tbody", *body), class_="scores")
-    facts = tag("dl", *(_fact(fact, table) for fact in _with_pass_rate(view, table)), class_="facts")
+    facts = tag("dl", *(_fact(fact) for fact in _with_pass_rate(view, table)), class_="facts")
     return tag(
         "section", tag("h2", "Scores", id="scores-title"), tag("div", scores, class_="wide", tabindex="0",
         role="region", aria_labelledby="scores-title"), facts, id="scores", aria_labelledby="scores-title",
@@ -124,18 +145,17 @@ def _completion(row: Row, table: ScoreTable) -> Markup:
     )
     tasks = table.completion.tasks
     always = f"{tasks.always_complete:,} of {plural(tasks.of, 'task')} complete in every trial"
-    coverage = tag("td", tag("small", counted, " complete"), tag("small", always), colspan="2")
+    coverage = tag(
+        "td", tag("small", counted, " complete"), tag("small", always, class_=RECORDED_COUNT), colspan="2"
+    )
+    voters = task_votes(table)
+    plain = tag("span", f", {row.votes}", class_=RECORDED_COUNT) if row.votes != voters else NOTHING
     return tag(
-        "tr", _name(row), _number(row.value, _voters(row, table), COMPLETION), _interval(row.interval), coverage,
+        "tr", _name(row), _number(row.value, joined([_voters(voters), plain]), COMPLETION),
+        _interval(row.interval), coverage,
         tag("td", *(tag("small", tail) for tail in row.tails if tail != "primary")),
         class_="is-primary" if row.primary else None,
     )  # fmt: skip
-
-
-def _voters(row: Row, table: ScoreTable) -> str:
-    """What votes in completion. The view drops the words where every task has one trial and one vote."""
-    counts = f"{table.completion.tasks.always_complete:,} of {plural(table.completion.tasks.of, 'task')}"
-    return f"each task votes, {row.votes}" if row.votes == counts else row.votes
 
 
 def _dimension(row: Row, pooled: Row, table: ScoreTable) -> Markup:
@@ -144,15 +164,15 @@ def _dimension(row: Row, pooled: Row, table: ScoreTable) -> Markup:
     missing = [(outcome, words) for outcome, words in pooled.extra if not words.startswith("gate:")]
     share = scored.coverage.tasks / scored.coverage.of if scored.coverage.of else 0.0
     bar = [tail for tail in row.tails[1:] if tail != "primary"]
-    said = (tag("small", mark(outcome), words) for outcome, words in missing)
+    said = (tag("small", mark(outcome), words, class_=AS_RECORDED) for outcome, words in missing)
     counted = tag(
         "td", tag("strong", pooled.value, data_headline=f"dimension:{row.label}.pooled"),
-        tag("small", pooled.votes.removesuffix(" (pooled)")), *said, class_="number",
+        tag("small", *_pooled(pooled)), *said, class_="number",
     )  # fmt: skip
     return tag(
         "tr",
         _name(row),
-        _number(row.value, row.votes, f"dimension:{row.label}.task_average"),
+        _number(row.value, _voters(row.votes), f"dimension:{row.label}.task_average"),
         _interval(row.interval),
         counted,
         tag("td", share_bar(share), tag("small", row.tails[0])),
@@ -163,9 +183,15 @@ def _dimension(row: Row, pooled: Row, table: ScoreTable) -> Markup:
     )
 
 
+def _pooled(row: Row) -> tuple[Child, ...]:
+    voters, _, count = row.votes.removesuffix(" (pooled)").partition(", ")
+    return voters, tag("span", f", {count}", class_=RECORDED_COUNT)
+
+
 def _gate(outcome: str, words: str) -> Markup:
     counted = words.removeprefix("gate: ").replace(" ?  ", " ", 1)  # the mark stands before the words here
-    return tag("small", mark(outcome), counted if outcome == "unknown" else counted.partition("  ")[2])
+    return tag("small", mark(outcome), counted if outcome == "unknown" else counted.partition("  ")[2],
+               class_=AS_RECORDED)  # fmt: skip
 
 
 def _with_pass_rate(view: Board, table: ScoreTable) -> Iterator[Fact]:
@@ -177,11 +203,16 @@ def _with_pass_rate(view: Board, table: ScoreTable) -> Iterator[Fact]:
         yield Fact(label="pass rate", parts=(span(rate.low, rate.high), counts))
 
 
-def _fact(fact: Fact, table: ScoreTable) -> Markup:
-    parts: list[Child] = list(fact.parts)
+def _fact(fact: Fact) -> Markup:
+    shown = joined(list(fact.parts), " · ")
     if fact.label == "pass rate":
-        parts[0] = tag("span", fact.parts[0], data_headline="pass_rate")
-    return tag("div", tag("dt", fact.label), tag("dd", joined(parts, " · ")))
+        rest = tag("span", *(f" · {part}" for part in fact.parts[1:]), class_=RECORDED_COUNT)
+        shown = joined([tag("span", fact.parts[0], data_headline="pass_rate"), rest])
+    return tag(
+        "div",
+        tag("dt", fact.label),
+        tag("dd", shown, class_=AS_RECORDED if fact.label in MOVED_FACTS else None),
+    )
 
 
 # --- what broke it -----------------------------------------------------------------------------------
@@ -189,7 +220,7 @@ def _fact(fact: Fact, table: ScoreTable) -> Markup:
 
 def failures(view: Board) -> Markup:
     """Why trials are not complete, what completion hides, and what could not be graded."""
-    parts = [_failures(view.failures), _hidden(view.hidden), _ungraded(view.ungraded)]
+    parts = [UNMOVED, _failures(view.failures), _hidden(view.hidden), _ungraded(view.ungraded)]
     return tag("section", *parts, id="why", aria_labelledby="why-title")
 
 

@@ -14,6 +14,8 @@ WORDS = {
     REPORT_ONLY: "reported only",
 }  # fmt: skip
 MARKS = SIGNS | {REPORT_ONLY: "·"}
+UNMOVED = tag("p", "As recorded: the what-if is not in this part.", class_="quiet whatif-note")
+"""Stands where numbers stay as they are while a what-if is on, and is shown only then."""
 
 
 @lru_cache(maxsize=64)

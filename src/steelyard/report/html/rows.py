@@ -16,6 +16,9 @@ from steelyard.report.numbers import quantity, span
 MOST_COLUMNS = 40
 """Criteria with a column of their own; beyond, those of a dimension are lined up by their order in the task."""
 
+STAND_IN = "no execution counted"
+"""The state of a trial that nobody recorded: it holds the votes of a task whose trials all ended by faults."""
+
 OUTCOMES = tuple(MARKS)
 
 TrialId = tuple[str, int]
@@ -42,7 +45,7 @@ class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
     trial: TrialScore
     label: str
     state: str
-    """`complete`, `not complete`, `open` (missing verdicts could decide), `fault` or `nothing recorded`."""
+    """`complete`, `not complete`, `open` (missing verdicts could decide), `fault`, `nothing recorded` or `STAND_IN`."""
     cells: tuple[Cell, ...]
 
 
@@ -127,12 +130,17 @@ def _columns(
 
 
 def _matrix(table: ScoreTable, places: Mapping[tuple[str, str], int], by_order: bool) -> Iterator[MatrixRow]:
+    faulted = {notice.where for notice in table.notices if notice.code == "only_faults"}
     for number, task in enumerate(table.tasks):
         for trial in task.trials:
+            stand_in = trial.placeholder and task.id in faulted
             label = task.id if len(task.trials) == 1 else f"{task.id}#{trial.trial}"
+            if stand_in:
+                label = f"{task.id}, stand-in"
             cells = (Cell(column=places[key], score=score) for key, score in _keys(trial, by_order))
             yield MatrixRow(
-                task=number, trial=trial, label=label, state=state_of(trial),
+                task=number, trial=trial, label=label,
+                state=STAND_IN if stand_in else state_of(trial),
                 cells=tuple(sorted(cells, key=lambda cell: cell.column)),
             )  # fmt: skip
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from steelyard.model.standard import Criterion
 from steelyard.model.table import ScoreTable
-from steelyard.report.html.marks import MARKS, WORDS, mark
-from steelyard.report.html.rows import Cell, CriterionRow, MatrixRow, Rows, TaskRow, verdict_words
+from steelyard.report.html.marks import MARKS, UNMOVED, WORDS, mark
+from steelyard.report.html.rows import STAND_IN, Cell, CriterionRow, MatrixRow, Rows, TaskRow, verdict_words
 from steelyard.report.html.tags import Child, Markup, joined, row_head, tag
 from steelyard.report.numbers import percent, plural, quantity
 from steelyard.report.plain import clean
@@ -40,7 +40,7 @@ def matrix(rows: Rows, table: ScoreTable) -> Markup:
         tag("h2", "Verdicts", id="matrix-title"),
         _legend(),
         order if rows.by_order else None,
-        _listed(len(rows.matrix), table),
+        _listed(sum(row.state != STAND_IN for row in rows.matrix), table),
         tag("div", id="matrix-controls", class_="controls"),
         tag("div", shown, class_="wide", role="region", aria_labelledby="matrix-title", tabindex="0"),
         _more(len(rows.matrix), "trial"),
@@ -119,6 +119,7 @@ STATES = {
     "open": "unknown",
     "fault": "error",
     "nothing recorded": "error",
+    STAND_IN: "error",
 }
 
 
@@ -190,6 +191,7 @@ def _table(
     return tag(
         "section",
         tag("h2", title, id=f"{name}-title"),
+        UNMOVED,
         tag("div", id=f"{name}-controls", class_="controls"),
         tag("div", shown, class_="wide", role="region", aria_labelledby=f"{name}-title", tabindex="0"),
         more,
@@ -241,6 +243,7 @@ def _row_data(
     found: dict[str, Any] = {
         "task": row.task, "trial": row.trial.trial, "label": row.label, "state": row.state, "cells": cells,
     }  # fmt: skip
+    found |= {"stand_in": True} if row.state == STAND_IN else {}
     return found | ({"file": page} if page else {})
 
 

@@ -38,7 +38,9 @@ def trial_body(
 
 
 def _head(trial: TrialScore) -> Markup:
-    parts: list[Child] = [state(state_of(trial)), f"ended by {trial.ended_by or 'not said'}"]
+    parts: list[Child] = [state(state_of(trial))]
+    if not trial.placeholder:
+        parts.append(f"ended by {trial.ended_by or 'not said'}")
     parts += [
         f"{UNITS.get(name, (name,))[0]} {measured(name, number)}"
         for name, number in trial.measurements.items()

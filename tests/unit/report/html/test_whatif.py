@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import shlex
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib.resources import files
@@ -250,6 +252,22 @@ def test_ids_are_escaped_for_the_shell_and_for_the_reader(page: Page) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "name", ["a\u202eb", "it's\x1b[1m", "\\\u2066n", "\U000e0041 x", "tab\tnewline\n3", "\x85f", "a\u00a0b"]
+)
+def test_what_cannot_be_seen_is_spelled_for_bash(page: Page, name: str) -> None:
+    model = whatif_model(suite(task(name, criterion("C1"))), read([graded(name, "C1", 1)]), run="r")
+    (mine,) = computed(page, [(model, {"gates": [{"task": name, "criterion": "C1"}]})])
+    typed = mine["command"]
+    assert typed.startswith("steelyard whatif r --gate $'")
+    assert typed.isascii() and typed.isprintable()
+    shown = subprocess.run(
+        ["bash", "-c", f'steelyard() {{ printf %s "$4"; }}; {typed}'],
+        capture_output=True, env={"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]}, check=True, timeout=30,
+    )  # fmt: skip
+    assert shown.stdout.decode() == f"{name}/C1"
+
+
 def test_changes_that_led_to_the_run_come_first(page: Page) -> None:
     standard = suite(task("a b", criterion("C1")))
     before = ("--set a b/C1=1",)
@@ -270,7 +288,7 @@ def test_one_trial_needs_no_number_and_an_unkept_run_no_name(page: Page) -> None
     standard = suite(task("checkout", criterion("C3")))
     changes: Changes = {"sets": [{"task": "checkout", "trial": 1, "criterion": "C3", "value": "1"}]}
     (mine,) = computed(page, [(whatif_model(standard, read([graded("checkout", "C3", 0)])), changes)])
-    assert mine["command"] == "steelyard whatif RUN --set checkout/C3=1"
+    assert mine["command"] == "steelyard whatif SUITE ROWS --set checkout/C3=1"
 
 
 @pytest.mark.parametrize(

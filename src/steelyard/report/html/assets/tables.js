@@ -63,7 +63,13 @@
       }
       this.at = 0;
       this.draw();
-      if (!first) say(`${counted(this.shown.length, this.one, this.many)} shown`);
+      if (!first) say(`${this.total()} shown`);
+    }
+
+    /** The rows shown in words; those that stand in for trials are no trials. */
+    total() {
+      const standIns = this.shown.filter((row) => row.stand_in).length, rows = counted(this.shown.length - standIns, this.one, this.many);
+      return standIns ? `${rows} and ${counted(standIns, "stand-in")}` : rows;
     }
 
     turn(by) {
@@ -80,7 +86,7 @@
       const start = this.at * page.page, rows = this.shown.slice(start, start + page.page);
       this.table.tBodies[0].replaceChildren(...rows.map((row) => this.render(row)));
       const all = this.shown.length, end = start + rows.length;
-      this.place.textContent = all ? ` ${(start + 1).toLocaleString("en")}–${end.toLocaleString("en")} of ${counted(all, this.one, this.many)} `
+      this.place.textContent = all ? ` ${(start + 1).toLocaleString("en")}–${end.toLocaleString("en")} of ${this.total()} `
         : ` no ${this.one} fits `;
       this.back.disabled = this.at === 0;
       this.on.disabled = this.at >= this.last();
@@ -173,9 +179,27 @@
     if (key === "End") return inLine[inLine.length - 1];
     const next = key === "ArrowUp" ? "previousElementSibling" : "nextElementSibling";
     for (let other = line[next]; other; other = other[next]) {
-      const found = [...other.querySelectorAll(".cell")];
-      if (found.length) return found.reduce((best, each) =>
-        Math.abs(Number(each.dataset.column) - column) < Math.abs(Number(best.dataset.column) - column) ? each : best);
+      const found = nearest(other, column);
+      if (found) return found;
+    }
+    if (key === "ArrowUp" ? matrix.at === 0 : matrix.at >= matrix.last()) return null;
+    matrix.turn(key === "ArrowUp" ? -1 : 1);
+    return near(key === "ArrowUp" ? page.page : 0, column);
+  }
+
+  /** The verdict of a row that is nearest to a column; null where the row has none. */
+  function nearest(line, column) {
+    const found = [...line.querySelectorAll(".cell")], away = (cell) => Math.abs(Number(cell.dataset.column) - column);
+    return found.length ? found.reduce((best, each) => away(each) < away(best) ? each : best) : null;
+  }
+
+  /** The verdict nearest to a place among the rows of this page, and to a column. */
+  function near(place, column) {
+    const lines = [...matrix.table.tBodies[0].rows].map((line, n) => [Math.abs(n - place), line]);
+    lines.sort((a, b) => a[0] - b[0]);
+    for (const [, line] of lines) {
+      const found = nearest(line, column);
+      if (found) return found;
     }
     return null;
   }
@@ -185,9 +209,11 @@
     if (!cell || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "PageDown" || event.key === "PageUp") {
       event.preventDefault();
-      matrix.turn(event.key === "PageDown" ? 1 : -1);
-      const first = matrix.table.querySelector(".cell");
-      if (first) { roving(first); first.focus(); }
+      const by = event.key === "PageDown" ? 1 : -1, place = cell.closest("tr").sectionRowIndex;
+      if (matrix.at + by < 0 || matrix.at + by > matrix.last()) return;
+      matrix.turn(by);
+      const found = near(place, Number(cell.dataset.column));
+      if (found) { roving(found); found.focus(); }
       return;
     }
     if (!["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"].includes(event.key)) return;

@@ -97,10 +97,16 @@
   const names = ["decision", "completion", "completion.trials", "pass_rate",
     ...model.dimensions.flatMap((name) => [`dimension:${name}.task_average`, `dimension:${name}.pooled`])];
 
+  const counted = [...document.querySelectorAll("[data-votes]")], asWritten = counted.map((place) => place.textContent);
+
+  /** What votes in a task average: as the standard has it, or weighted by a change. */
+  const voters = () => [...asked.weights.values()].some((each) => each.criterion === null) ? "weighted tasks"
+    : asWritten[0] || "each task votes";
+
   function words(name) {
     if (name === "completion.trials") return "complete trials";
     if (name === "pass_rate") return "pass rate, each trial votes";
-    return name.replace(/^dimension:/, "").replace(/\.task_average$/, ", each task votes").replace(/\.pooled$/, ", each check votes");
+    return name.replace(/^dimension:/, "").replace(/\.task_average$/, `, ${voters()}`).replace(/\.pooled$/, ", each check votes");
   }
 
   function changedWords() {
@@ -109,7 +115,13 @@
     return moved.slice(0, 4).map(([name, each]) => `${words(name)} ${each.new}`).join("; ");
   }
 
+  /** Counts beside a headline leave with the first change; what votes follows the weights. */
   function drawHeadlines() {
+    document.body.classList.toggle("whatif-on", count() > 0);
+    counted.forEach((place, n) => {
+      const text = voters() === "weighted tasks" ? "weighted tasks" : asWritten[n];
+      if (place.textContent !== text) place.textContent = text;
+    });
     for (const place of document.querySelectorAll("[data-headline]")) {
       const name = place.dataset.headline, found = place.parentElement.querySelector(`:scope > .whatif-now`);
       if (found) found.remove();

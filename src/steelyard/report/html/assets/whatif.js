@@ -520,13 +520,25 @@
   // --- the same on the command line -------------------------------------------------------------------------
 
   const escaped = (id) => id.replace(/~/g, "~0").replace(/\//g, "~1");
-  const quoted = (text) => /^[A-Za-z0-9_./:@%+,][A-Za-z0-9_./:@%+,=-]*$/.test(text) ? text
-    : `'${text.replace(/'/g, "'\\''")}'`;
+  const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\ufe0f]|(?! )\p{Zs}/gu;                // cannot be seen, or moves what can be
+
+  /** A character as bash writes it inside $'...'. */
+  function spelled(char) {
+    const code = char.codePointAt(0), hex = code.toString(16);
+    if (code < 0x80) return `\\x${hex.padStart(2, "0")}`;
+    return code < 0x10000 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
+  }
+
+  function quoted(text) {
+    if (/^[A-Za-z0-9_./:@%+,][A-Za-z0-9_./:@%+,=-]*$/.test(text)) return text;
+    if (text.search(UNSEEN) < 0) return `'${text.replace(/'/g, "'\\''")}'`;
+    return `$'${text.replace(/[\\']/g, "\\$&").replace(UNSEEN, spelled)}'`;
+  }
   const option = (name, text) => `${name}${text.startsWith("-") ? "=" : " "}${quoted(text)}`;
 
-  /** `steelyard whatif RUN --set ...`: each change as a person would type it. */
+  /** `steelyard whatif RUN --set ...`, or `SUITE ROWS` where the run has no name: each change as a person would type it. */
   function command(model, changes) {
-    const made = prepare(model), words = ["steelyard whatif", model.run ? quoted(model.run) : "RUN"];
+    const made = prepare(model), words = ["steelyard whatif", model.run ? quoted(model.run) : "SUITE ROWS"];
     for (const each of model.before || [])                                // the page shows a what-if already
       words.push(option(each.slice(0, each.indexOf(" ")), each.slice(each.indexOf(" ") + 1)));
     for (const each of changes.sets || []) {
