@@ -123,7 +123,7 @@ def test_what_votes_follows_the_weights(watched: Watched) -> None:
     page.evaluate("window.steelyard.whatif.setWeight('csv', null, '3')")
     assert set(page.locator("#scores [data-votes]").all_inner_texts()) == {"weighted tasks"}
     assert "correctness, weighted tasks" in page.inner_text("#whatif")
-    page.evaluate("window.steelyard.whatif.setWeight('csv', null, '1')")
+    page.evaluate("window.steelyard.whatif.reset()")
     assert body(page) == before
 
 

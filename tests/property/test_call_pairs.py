@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,8 +19,9 @@ VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [0, 1, -1, 1.0, True, False, None, "1", "a", "A", "é", "é", "\u212a", "K", [1], [1.0], {"a": 1}, Decimal("1.0"),
      10**400, float("nan"), ""]
 )  # fmt: skip
-ARGS = st.dictionaries(st.sampled_from(["a", "b"]), VALUES, max_size=2)
-NAMES = st.sampled_from(["look", "book"])
+ALIKE = st.sampled_from([1, 1.0, "K", "\u212a"])
+ARGS = st.dictionaries(st.sampled_from(["a", "b"]), ALIKE | VALUES, max_size=2)
+NAMES = st.sampled_from(["look", "look", "book"])
 EXPECTED = st.builds(
     ExpectedCall,
     name=NAMES,
@@ -68,6 +70,17 @@ def test_what_fits_is_looked_up_as_it_is_compared(
         for a, step in enumerate(actual):
             assert compared.fit(e, a).note == fit(wanted, step).note
             assert compared.fit(e, a).fits == fit(wanted, step).fits
+
+
+@pytest.mark.parametrize(
+    ("wanted", "made"), [(1, 1.0), (1.0, 1), ("K", "\u212a"), ("\u212a", "K"), ([1], [1.0])]
+)
+def test_equal_values_of_other_spelling_fit(wanted: Any, made: Any) -> None:
+    expected = (ExpectedCall(name="look", args={"a": wanted, "b": 2}),)
+    actual = steps(
+        [Call(name="look", args={"a": 3, "b": 2}), Call(name="look", args={"b": 2, "a": made})], ["assistant"]
+    )
+    assert Comparison(expected, actual).fitting() == [[1]]
 
 
 def test_numbers_and_ascii_texts_alone_are_plain() -> None:

@@ -16,8 +16,16 @@ from steelyard.errors import GraderError
 
 NUMBERS = st.sampled_from(["1", "2.50", "a", "b.c", "d[0]", "d[-1]", "len(d)", "abs(a - 3)", "max(a, 2)"])
 TEXTS = st.sampled_from(['"x"', "t", "t.strip()", '"a b".upper()', "t.lower().strip()"])
-UNREACHED = st.sampled_from(["missing.part == 1", "d[9] == 1", 'f"{a}" == t', 'f"{t!r}{a:>3}" == "x"', "[x for x in d] == 1",
-                             "(lambda x: x)(a) == 1"])  # fmt: skip
+UNREACHED = st.sampled_from(
+    [
+        "missing.part == 1",
+        "d[9] == 1",
+        'f"{a}" == t',
+        'f"{t!r}{a:>3}" == "x"',
+        "[x for x in d] == 1",
+        "(lambda x: x)(a)",
+    ]
+)
 
 
 @st.composite

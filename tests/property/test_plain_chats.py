@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -121,6 +122,23 @@ def test_a_single_answer_needs_no_careful_way() -> None:
     assert [(step.role, step.text) for step in trace.steps] == [("user", "What?"), ("assistant", "1")]
     quick, careful = both_ways(line)
     assert quick == careful
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system"])
+@pytest.mark.parametrize(
+    "text",
+    ['<tool_call>{"name": "look", "arguments": {"a": 1}}</tool_call>', '{"name": "look", "arguments": {"a": 1}}',
+     "Observation: 3", "<tool_response>3</tool_response>", '```json\n{"name": "look", "arguments": {}}\n```',
+     'Action: look\nAction Input: {"a": 1}', "[TOOL_CALLS] look", "Plain words."],
+)  # fmt: skip
+def test_words_that_may_be_a_call_are_told_as_the_careful_way_tells_them(role: str, text: str) -> None:
+    for recording in (
+        {"messages": [{"role": role, "content": text}]},
+        {"output": text},
+        {"prompt": text, "output": "1"},
+    ):
+        quick, careful = both_ways(json.dumps({"task_id": "t", **recording}).encode())
+        assert quick == careful
 
 
 def test_a_long_conversation_goes_the_careful_way() -> None:
