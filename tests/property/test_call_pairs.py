@@ -30,6 +30,9 @@ EXPECTED = st.builds(
     only=st.none() | st.sampled_from([(), ("a",), "present"]),
     by=st.sampled_from([None, None, "any", "assistant", "user"]),
 )
+ONE = st.fixed_dictionaries({"a": ALIKE})
+PLAIN = st.builds(ExpectedCall, name=st.just("look"), args=ONE)
+PLAIN_CALL = st.builds(Call, name=st.just("look"), args=ONE)
 CALL = st.none() | st.builds(
     Call,
     name=NAMES,
@@ -54,8 +57,8 @@ def steps(calls: list[Call | None], roles: list[Any]) -> list[Step]:
 
 
 @given(
-    st.lists(EXPECTED, max_size=5),
-    st.lists(CALL, max_size=5),
+    st.lists(EXPECTED | PLAIN, max_size=5),
+    st.lists(CALL | PLAIN_CALL, max_size=5),
     st.lists(st.sampled_from(["assistant", "user"]), min_size=1, max_size=2),
 )
 def test_what_fits_is_looked_up_as_it_is_compared(

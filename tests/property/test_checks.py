@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.checks.equality import equal
 from steelyard.checks.jsontext import NotJsonError, parse_json_text
 from steelyard.checks.matching import adjacency, best_matching, is_subsequence, longest_in_order
 from steelyard.checks.numbers import exact, number_text
@@ -205,3 +206,16 @@ def test_excludes_never_passes_what_contains_would_find(reply: str, word: str) -
         assert found in (0, None)
     if found is None:
         assert not reply.strip()
+
+
+@given(
+    st.text(max_size=4) | st.sampled_from(["K", "\u212a", "k", " a", "a", "é", "e\u0301", "ß", "SS"]),
+    st.text(max_size=4) | st.sampled_from(["K", "\u212a", "k", " a", "a", "é", "e\u0301", "ß", "ss"]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_texts_are_equal_as_json_is(left: str, right: str, strip: bool, case: bool, composed: bool) -> None:
+    options = {"strip": strip, "case": case, "composed": composed}
+    assert equal(left, right, **options) == equal([left], [right], **options)
+    assert equal(left, left, **options)

@@ -150,7 +150,9 @@ def _unlisted(table: ScoreTable) -> int:
 def _of_trial(task: TaskScore, trial: TrialScore, rules: Rules) -> Iterator[Failure]:
     number = trial.trial if numbered(task) else None
     if trial.placeholder:
-        faults = sorted({other.ended_by or "a fault" for other in task.trials if not other.counted})
+        recorded = [other for other in task.trials if not other.placeholder]
+        none_counts = not any(other.counted for other in recorded)
+        faults = sorted({other.ended_by or "a fault" for other in recorded if none_counts})
         what, reason = _TRIALS["only_faults" if faults else "nothing_recorded"]
         if faults:
             number, reason = None, f"every recorded trial ended by {' or '.join(faults)}"

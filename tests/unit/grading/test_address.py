@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from steelyard.grading import address
 from steelyard.grading.address import Addressing, spelt
 from steelyard.grading.findings import narrow
 from steelyard.model.checks import EqualsCheck, NumberCheck, Rule, RuleCheck
@@ -214,3 +215,11 @@ def test_a_long_text_of_the_criterion_or_of_the_trial_is_told_apart_to_its_end()
     traces = [trace_of(said(long + end)) for end in "ab"]
     assert len({key(Reader(aspect), trace=one) for one in traces for aspect in ("answer", "said")}) == 4
     assert key(asked=criterion(rule=long + "a")) != key(asked=criterion(rule=long + "b"))
+
+
+@given(st.lists(st.text(st.characters(), max_size=5), max_size=3))
+def test_what_cannot_hold_a_decimal_has_the_same_hash_when_decimals_are_looked_for(texts: list[str]) -> None:
+    trace = trace_of(said("Let me look"), call("look", {}, result="1"), *map(said, texts))
+    for aspect in sorted(address._SAID):
+        value = address._READERS[aspect](trace, None)
+        assert address._digest(value, decimals=False) == address._digest(value)

@@ -231,6 +231,14 @@ def test_only_faults_are_named_by_their_own_name(fault: str) -> None:
     assert f"! a only faulted trials every recorded trial ended by {fault}" in " ".join(board.split())
 
 
+def test_a_missing_trial_beside_one_that_counts_is_no_fault() -> None:
+    standard = plain.suite(plain.task("a", plain.criterion("C1"), trials=3))
+    rows = [{"task": "a", "trial": 1, "ended_by": "simulator_fault"}, plain.graded("a", "C1", 1, 2)]
+    board = " ".join(scoreboard(plain.scored(standard, rows)).split())
+    assert "! a#3 nothing recorded no trace and no verdict of this trial" in board
+    assert "only faulted trials" not in board
+
+
 def test_a_bad_end_and_faulted_tasks_are_causes_too():
     passing = (criterion("C1", "pass"),)
     late = trial(passing, ended_by="max_turns", complete=False, possibly_complete=False)

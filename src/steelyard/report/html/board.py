@@ -26,7 +26,6 @@ RECORDED_COUNT = "recorded-count"
 """The class of counts beside a headline, hidden while a what-if is on."""
 
 MOVED_FACTS = ("layers", "verdicts", "pass^k", "pass@k", "composite", "weights")
-
 DECISIONS = {"PASS": "pass", "FAIL": "fail", "INCOMPLETE": "unknown"}
 
 
@@ -70,16 +69,16 @@ def _primary(row: Row, headline: str, table: ScoreTable) -> Markup:
     ]
     if row.interval is not None:
         shown.append(tag("span", _interval_words(row.interval), class_="words"))
-    shown.append(tag("span", _votes(row, table), *(f" · {tail}" for tail in row.tails), class_="words"))
+    tails = " · ".join(row.tails)
+    shown.append(tag("span", _votes(row, table, " · " if tails else ""), tails, class_="words"))
     return tag("p", joined(shown, " "), class_="primary")
 
 
-def _votes(row: Row, table: ScoreTable) -> Markup:
+def _votes(row: Row, table: ScoreTable, end: str) -> Markup:
     """What votes; where every task has one trial and one vote, the view has the count of tasks in its place."""
-    voters = task_votes(table)
-    if row.votes == voters:
-        return _voters(voters)
-    return tag("span", row.votes, class_=RECORDED_COUNT)
+    if row.votes == task_votes(table):
+        return joined([_voters(row.votes), end])
+    return tag("span", row.votes + end, class_=RECORDED_COUNT)
 
 
 def _voters(words: str) -> Markup:
@@ -208,11 +207,8 @@ def _fact(fact: Fact) -> Markup:
     if fact.label == "pass rate":
         rest = tag("span", *(f" · {part}" for part in fact.parts[1:]), class_=RECORDED_COUNT)
         shown = joined([tag("span", fact.parts[0], data_headline="pass_rate"), rest])
-    return tag(
-        "div",
-        tag("dt", fact.label),
-        tag("dd", shown, class_=AS_RECORDED if fact.label in MOVED_FACTS else None),
-    )
+    kept = AS_RECORDED if fact.label in MOVED_FACTS else None
+    return tag("div", tag("dt", fact.label), tag("dd", shown, class_=kept))
 
 
 # --- what broke it -----------------------------------------------------------------------------------
@@ -220,7 +216,7 @@ def _fact(fact: Fact) -> Markup:
 
 def failures(view: Board) -> Markup:
     """Why trials are not complete, what completion hides, and what could not be graded."""
-    parts = [UNMOVED, _failures(view.failures), _hidden(view.hidden), _ungraded(view.ungraded)]
+    parts = [_failures(view.failures), _hidden(view.hidden), _ungraded(view.ungraded)]
     return tag("section", *parts, id="why", aria_labelledby="why-title")
 
 
@@ -236,7 +232,9 @@ def _failures(found: Failures) -> Markup:
                      class_="causes")  # fmt: skip
         listed = tag("div", listed, class_="wide", tabindex="0", role="region", aria_labelledby="why-title")
     rest = [tag("p", f"… {found.rest}", class_="quiet")] if found.rest else []
-    return joined([title, listed, *rest, *(tag("p", note, class_="quiet") for note in found.footnotes)])
+    return joined(
+        [title, UNMOVED, listed, *rest, *(tag("p", note, class_="quiet") for note in found.footnotes)]
+    )
 
 
 def _failure(line: Failure) -> Markup:

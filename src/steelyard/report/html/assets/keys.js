@@ -7,7 +7,7 @@
     ["/", "search the trials"],
     ["← ↑ → ↓", "walk over the verdicts, from any of them"],
     ["Home End", "first and last verdict of the row"],
-    ["Page Up, Page Down", "the page of trials before and after"],
+    ["Page Up, Page Down", "the same column on the page of trials before and after"],
     ["Enter", "open a verdict with its evidence and trace"],
     ["Esc", "close what is open"],
     ["?", "show these keys"],
