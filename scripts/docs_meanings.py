@@ -391,7 +391,9 @@ NOTICES: dict[str, str] = {
         "A call's arguments cannot be read as JSON; they equal nothing, and are kept as text."
     ),
     "missing_state": "Nothing is at the path that a recording names for its state.",
-    "missing_trials": "Planned trials without a record; their criteria are errors.",
+    "missing_trials": (
+        "Planned trials without a record; their criteria are errors. Beyond three tasks, one sentence counts them."
+    ),
     "no_state": "The folder of `--states` has none for this trial.",
     "not_kept": "The run could not be kept in the store to its end: why.",
     "odd_result": "A tool result is JSON with repeated keys or odd values; it is kept as text.",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, Literal
 
 import msgspec
@@ -237,11 +238,39 @@ def test_law_5_every_number_is_finite_in_range_and_has_its_count(
                 and entry.high - 1e-12 <= ci.high <= 1.0
             )
     assert 0.0 <= table.completion.low <= table.completion.high <= 1.0
-    for k_score in (*table.pass_hat_k.values(), *table.pass_at_k.values()):
-        if k_score.value is not None and k_score.low is not None and k_score.high is not None:
-            assert k_score.value == k_score.low <= k_score.high
-            open_ends = table.pass_rate.low != table.pass_rate.high
-            assert open_ends or k_score.low == k_score.high
+
+
+def drawn(table: ScoreTable, k: int, rule: Callable[[tuple[bool, ...]], bool], high: bool) -> list[Fraction]:
+    """For each task with k trials, the share of all draws of k of them that meet the rule: written out, no formula."""
+    empty = {notice.where for notice in table.notices if notice.code == "only_faults"}
+    shares = []
+    for task in table.tasks:
+        trials = [trial for trial in task.trials if trial.counted and task.id not in empty]
+        done = [bool(trial.possibly_complete if high else trial.complete) for trial in trials]
+        draws = list(combinations(done, k))
+        if draws:
+            shares.append(Fraction(sum(map(rule, draws)), len(draws)))
+    return shares
+
+
+@given(cases())
+def test_repeats_are_the_share_of_all_draws_from_low_to_high(
+    case: tuple[Suite, list[dict[str, Any]]],
+) -> None:
+    table = scored(*case)
+    nothing_open = table.pass_rate.low == table.pass_rate.high
+    for scores, rule in ((table.pass_hat_k, all), (table.pass_at_k, any)):
+        for k, found in scores.items():
+            low, high = (drawn(table, int(k), rule, end) for end in (False, True))
+            assert found.n_tasks == len(low)
+            if not low:
+                assert (found.value, found.low, found.high) == (None, None, None)
+                continue
+            assert found.low is not None and found.high is not None
+            assert found.value == found.low <= found.high
+            assert abs(found.low - sum(low) / len(low)) < 1e-12
+            assert abs(found.high - sum(high) / len(high)) < 1e-12
+            assert not nothing_open or found.low == found.high
 
 
 @settings(max_examples=50)

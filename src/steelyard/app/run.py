@@ -207,7 +207,7 @@ class Run:
 
 def _unfinished(table: ScoreTable, kept: int) -> ScoreTable:
     """A run that was broken off decides nothing yet, except that a violated gate or a bar out of reach stays so."""
-    several = f"{kept} trials stand" if kept != 1 else "1 trial stands"
+    several = f"{kept:,} trials stand" if kept != 1 else "1 trial stands"
     detail = f"this run was broken off; {several} in it. `steelyard grade ... --resume` goes on"
     notice = ScoreNotice(code="unfinished_run", detail=detail)
     code, decision = (3, "INCOMPLETE") if table.exit_code == 0 else (table.exit_code, table.decision)

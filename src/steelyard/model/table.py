@@ -298,6 +298,8 @@ class ScoreTable(msgspec.Struct, frozen=True, kw_only=True):
     """Counted verdicts that were skipped since a criterion that they need failed."""
     failed_outside: Mapping[str, int] = {}
     """Counted fails that are neither in the acceptance rule nor gates, by dimension."""
+    missing_trials: int = 0
+    """Planned trials of which nothing is recorded; they count as trials, and their criteria are errors."""
     left_out: LeftOut | None = None
     """Null where `tasks` holds every verdict."""
     moved: Moved | None = None

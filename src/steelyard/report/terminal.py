@@ -47,7 +47,7 @@ def scoreboard(
     for notice in view.notices[:MOST_NOTICES]:
         page.text(notice, indent=6, lead="note", most=2)
     if len(view.notices) > MOST_NOTICES:
-        page.text(f"{len(view.notices) - MOST_NOTICES} more notices (--json lists them)", indent=6)
+        page.text(f"{len(view.notices) - MOST_NOTICES:,} more notices (--json lists them)", indent=6)
     return str(page)
 
 

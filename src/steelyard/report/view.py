@@ -86,6 +86,8 @@ def _counts(table: ScoreTable) -> tuple[str, ...]:
     trials = table.completion.trials.of + sum(table.faults.values())
     selected = [notice.detail for notice in table.notices if notice.code == "selection"]
     parts = [plural(table.completion.tasks.of, "task"), plural(trials, "trial")]
+    if table.missing_trials:
+        parts[1] += f" planned, {trials - table.missing_trials:,} recorded"
     if table.suite.hash:
         parts.append(f"standard {table.suite.hash.removeprefix('sha256:')[:4]}…")
     return (*parts, *selected)

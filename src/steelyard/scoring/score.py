@@ -37,6 +37,7 @@ from steelyard.scoring.tallies import (
     stated,
 )
 from steelyard.scoring.tallies import states as _states
+from steelyard.scoring.trials import missing_trials
 
 PRIMARY_DIMENSION = "dimension:"
 
@@ -102,6 +103,7 @@ def table(made: Scored, *, detail: bool = True) -> ScoreTable:
         no_verdict=counted.no_verdict,
         skipped_by_fail=counted.skipped_by_fail,
         failed_outside=counted.failed_outside,
+        missing_trials=missing_trials(cells.layout),
         left_out=left_out,
         notices=tuple(sorted([*cells.notices, *notices], key=lambda notice: (notice.code, notice.detail))),
         weights=_what_votes(suite),

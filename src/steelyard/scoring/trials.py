@@ -15,6 +15,8 @@ from steelyard.scoring.plan import Bools, Ints, Plan
 CONFLICT = "conflict"
 """`ended_by` of a trial whose rows contradict each other: complete in no reading, possibly in another."""
 NO_END = -1
+MOST_WITHOUT = 3
+"""Tasks with missing trials up to which each has a notice of its own."""
 
 
 class Trials(msgspec.Struct, kw_only=True):
@@ -149,6 +151,7 @@ def _extra(
     """Placeholders for planned trials that are missing, and stand-ins where every trial was a fault."""
     extra: list[_Extra] = []
     notices: list[ScoreNotice] = []
+    without: list[ScoreNotice] = []
     n = len(plan.tasks)
     bounds = np.searchsorted(task, np.arange(n + 1))
     has = np.diff(bounds) > 0
@@ -159,13 +162,30 @@ def _extra(
         numbers = [placed.numbers[place] for place in rank[bounds[index] : bounds[index + 1]].tolist()]
         missing = missing_numbers(numbers, entry.task.trials)
         if missing:
-            notices.append(missing_notice(entry.task.id, missing, bool(numbers)))
+            without.append(missing_notice(entry.task.id, missing, bool(numbers)))
             extra.extend((index, number, False) for number in missing)
         elif not any_counted[index]:
             detail = f"task {entry.task.id!r}: every trial ended by a fault; one empty trial holds its votes"
             notices.append(ScoreNotice(code="only_faults", detail=detail, where=entry.task.id))
             extra.append((index, max(numbers, default=0) + 1, True))
-    return extra, notices
+    if len(without) > MOST_WITHOUT:
+        without = [missing_in_many(sum(not stand_in for *_, stand_in in extra), without)]
+    return extra, [*without, *notices]
+
+
+def missing_trials(trials: Trials) -> int:
+    """How many planned trials nothing is recorded of; an empty trial beside faults is no such trial."""
+    return int((trials.placeholder & ~trials.stand_in).sum())
+
+
+def missing_in_many(missing: int, by_task: Sequence[ScoreNotice]) -> ScoreNotice:
+    """One counted sentence in the place of one for each task."""
+    first = by_task[0].where
+    detail = (
+        f"nothing is recorded of {missing:,} planned trials, in {len(by_task):,} tasks (first: {first!r}); "
+        "their criteria are errors"
+    )
+    return ScoreNotice(code="missing_trials", detail=detail)
 
 
 def missing_notice(task: str, missing: Sequence[int], some: bool) -> ScoreNotice:

@@ -24,7 +24,9 @@ from steelyard.model.table import (
     TaskCount,
 )
 from steelyard.report.facts import graders
+from steelyard.report.markdown import markdown
 from steelyard.report.terminal import scoreboard, whatif_board
+from steelyard.report.view import board as board_of
 from unit.report.tables import average, criterion, dimension, golden, task, trial, wilson
 from unit.report.test_text import ANY
 
@@ -237,6 +239,17 @@ def test_a_missing_trial_beside_one_that_counts_is_no_fault() -> None:
     board = " ".join(scoreboard(plain.scored(standard, rows)).split())
     assert "! a#3 nothing recorded no trace and no verdict of this trial" in board
     assert "only faulted trials" not in board
+
+
+def test_the_counts_tell_planned_trials_from_recorded_ones_on_every_surface() -> None:
+    standard = plain.suite(*(plain.task(name, plain.criterion("C1"), trials=2) for name in "abcde"))
+    fault = {"task": "e", "trial": 1, "ended_by": "simulator_fault"}
+    table = plain.scored(standard, [plain.graded("a", "C1", 1), fault])
+    told = "5 tasks · 10 trials planned, 2 recorded"
+    assert told in scoreboard(table)
+    assert told in markdown(table)
+    assert "10 trials planned, 2 recorded" in board_of(table).counts
+    assert " recorded" not in board_of(golden()).counts[1]
 
 
 def test_a_bad_end_and_faulted_tasks_are_causes_too():

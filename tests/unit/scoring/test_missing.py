@@ -156,6 +156,27 @@ def test_a_planned_trial_without_a_record_is_not_passed() -> None:
     assert "missing_trials" in {notice.code for notice in table.notices}
 
 
+@pytest.mark.parametrize(("tasks", "notices"), [(3, 3), (4, 1), (40, 1)])
+def test_missing_trials_are_counted_and_beyond_a_few_tasks_told_in_one_sentence(
+    tasks: int, notices: int
+) -> None:
+    standard = suite(*(task(f"t{number:02}", criterion("C1"), trials=3) for number in range(tasks)))
+    table = scored(standard, [graded("t00", "C1", 1)])
+    told = [notice for notice in table.notices if notice.code == "missing_trials"]
+    assert table.missing_trials == 3 * tasks - 1
+    assert table.completion.trials.of == 3 * tasks
+    assert len(told) == notices
+    if notices == 1:
+        assert f"{3 * tasks - 1} planned trials, in {tasks} tasks (first: 't00')" in told[0].detail
+
+
+def test_an_empty_trial_beside_faults_is_no_missing_one() -> None:
+    fault = {"task": "b", "trial": 1, "ended_by": "infrastructure_fault"}
+    assert scored(suite(task("b", criterion("C1"))), [fault]).missing_trials == 0
+    planned = scored(suite(task("b", criterion("C1"), trials=3)), [fault])
+    assert planned.missing_trials == 2
+
+
 def test_contradicting_trial_rows_do_not_complete() -> None:
     rows = [
         graded("a", "C1", 1),
