@@ -13,7 +13,7 @@ from time import monotonic
 import page
 import rows
 from goals import GROUPS
-from process import BenchError, alone
+from process import BenchError, run_alone
 from rows import Row
 
 
@@ -69,11 +69,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        with alone():
-            sys.exit(main(sys.argv[1:]))
-    except BenchError as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_alone(main)

@@ -28,12 +28,12 @@ from process import (
     BenchError,
     Command,
     Spent,
-    alone,
     cpu,
     environment,
     interleaved,
     peak,
     run,
+    run_alone,
 )
 
 NAMES = ("pydantic-evals", "inspect-ai")
@@ -241,11 +241,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        with alone():
-            sys.exit(main(sys.argv[1:]))
-    except BenchError as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_alone(main)

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".bench"
@@ -63,6 +64,18 @@ def alone() -> Iterator[None]:
         except BlockingIOError:
             raise BenchError("another measurement runs in this folder; wait for it to end") from None
         yield
+
+
+def run_alone(main: Callable[[Sequence[str]], int]) -> NoReturn:
+    """Run a measurement with the command line's arguments, and exit with its code; 2 for BenchError."""
+    try:
+        with alone():
+            sys.exit(main(sys.argv[1:]))
+    except BenchError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def environment(more: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The HTML report in a real browser: what it says, how it is used, and that nothing in it ever runs."""
+"""Q59. The HTML report in a real browser: what it says, how it is used, and that nothing in it ever runs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_each_headline_is_the_number_of_the_terminal(
     with opened(browser, file) as watched:
         shown = headlines(watched.page)
         assert_quiet(watched, file)
-    terminal = " ".join(app.scoreboard(run, width=100).split())
+    terminal = app.scoreboard(run, width=100)
     rows = board(run.scores).rows
     names = list(run.scores.dimensions)
     expected = {"completion": rows[0].value, "decision": run.scores.decision}
@@ -89,8 +89,12 @@ def test_each_headline_is_the_number_of_the_terminal(
             f"dimension:{name}.pooled": pooled.value,
         }
     assert {name: shown[name] for name in expected} == expected
-    assert all(value in terminal for value in expected.values())
     scores = json.loads(app.json_report(run))
+    for name, scored in scores["dimensions"].items():
+        line = next(line for line in terminal.splitlines() if line.startswith(f"{name} "))
+        assert line.split()[1] == shown[f"dimension:{name}.task_average"].split()[0]
+        for kind in ("task_average", "pooled"):
+            assert shown[f"dimension:{name}.{kind}"] == f"{100 * scored[kind]['value']:.1f} %"
     completion, rate = scores["completion"], scores["pass_rate"]
     assert shown["completion"] == f"{100 * completion['value']:.1f} %"
     assert shown["pass_rate"] == f"{100 * rate['value']:.1f} %"

@@ -1,4 +1,4 @@
-"""Huge recordings in real processes: graded right, shown in part, and in bounded memory."""
+"""Q66. Huge recordings in real processes: graded right, shown in part, and in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of the CSV export: any text comes back as it was, and none of it can be run."""
+"""Q60. Laws of the CSV export: any text comes back as it was, and none of it can be run."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def store() -> None:
 def check(context: click.Context, /, repair: bool, as_json: bool, store: str | None) -> None:
     """Look through the whole store: pages, references, payloads, runs, log.
 
-    Exits 0 when it is clean, 2 when it is damaged.
+    Exits 0 when it is clean, 2 when it is damaged or a repair could not save everything that it found.
     """
     import msgspec
 
@@ -37,7 +37,10 @@ def check(context: click.Context, /, repair: bool, as_json: bool, store: str | N
         say_bytes(msgspec.json.encode(found))
     else:
         say(app.plain_text(app.check_board(found)))
-    context.exit(0 if found.state == "clean" else DAMAGED)
+    lost = found.saved is not None and (
+        found.saved.lost_trials or found.saved.broken_off or not found.saved.whole
+    )
+    context.exit(0 if found.state == "clean" and not lost else DAMAGED)
 
 
 @store.command()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 
@@ -24,6 +25,8 @@ DECISION = "decision"
 MOST_TRIALS = 5
 MOST_CHARACTERS = 2000
 MARGIN = 10
+
+T = TypeVar("T", bound=pytest.Item)
 
 
 class SuiteFile(pytest.File):
@@ -56,8 +59,24 @@ class TaskNode(pytest.Collector):
             )
 
 
+def readably(runtest: Callable[[T], None]) -> Callable[[T], None]:
+    """A test that fails in one sentence where the suite or its recordings cannot be graded."""
+
+    @wraps(runtest)
+    def told(test: T) -> None:
+        problem = ""
+        try:
+            runtest(test)
+        except SteelyardError as error:
+            problem = app.plain_text(str(error))
+        if problem:  # outside the handler, so that nothing is chained to it
+            fail([problem])
+
+    return told
+
+
 class SuiteTest(pytest.Item):
-    """A test of a suite."""
+    """A test of a suite. Grades the suite unless that is done, and looks at its own part."""
 
     def __init__(self, *, grading: SuiteGrading, **settings: Any) -> None:
         super().__init__(**settings)
@@ -66,20 +85,6 @@ class SuiteTest(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """The suite file; failures name the line themselves, so that a sound run need not look for it."""
         return self.path, None, self.nodeid.partition("::")[2]
-
-    def runtest(self) -> None:
-        """Grades the suite unless that is done, and looks at its own part."""
-        problem = ""
-        try:
-            self.judge()
-        except SteelyardError as error:
-            problem = app.plain_text(str(error))
-        if problem:
-            fail([problem])
-
-    def judge(self) -> None:
-        """Fails or skips unless this part of the run passed."""
-        raise NotImplementedError
 
 
 def _reported(short: Verdicts) -> str:
@@ -107,7 +112,8 @@ class CriterionTest(SuiteTest):
         self.task = task
         self.criterion = criterion
 
-    def judge(self) -> None:
+    @readably
+    def runtest(self) -> None:
         """Fails, or skips with a reason, unless the criterion passed in every trial."""
         found = self.grading.verdicts(self.task.id, self.criterion.id)
         if self.criterion.pass_mark == 0:
@@ -179,7 +185,8 @@ class CriterionTest(SuiteTest):
 class DecisionTest(SuiteTest):
     """The decision of the run: fails unless `steelyard grade` would exit with 0."""
 
-    def judge(self) -> None:
+    @readably
+    def runtest(self) -> None:
         """Fails with the scoreboard unless the run passed."""
         run = self.grading.run()
         board = app.scoreboard(run)

@@ -91,12 +91,12 @@ def value(value: Any, full: bool) -> str:
     """A value as one line of JSON; text as it is."""
     if isinstance(value, str):
         return value
-    if not full and _size(value, LARGEST_VALUE) >= LARGEST_VALUE:
+    if not full and size_of(value, LARGEST_VALUE) >= LARGEST_VALUE:
         return f"[a large {type(value).__name__} with {len(value):,} entries; --full shows it]"
     return json.dumps(plain(value), ensure_ascii=False)
 
 
-def _size(value: Any, most: int) -> int:
+def size_of(value: Any, most: int) -> int:
     """Characters and nodes of a value, counted up to `most` without recursion."""
     size, left = 0, [value]
     while left and size < most:

@@ -33,15 +33,6 @@ class GroupTasks(msgspec.Struct, frozen=True, kw_only=True):
     pooled_high: Floats
     pooled_voters: Floats
 
-    def with_part(self, part: GroupTasks, tasks: Ints) -> GroupTasks:
-        """The same with these tasks as they are in `part`."""
-        changed = {}
-        for name in self.__struct_fields__:
-            column = getattr(self, name).copy()
-            column[tasks] = getattr(part, name)[tasks]
-            changed[name] = column
-        return msgspec.structs.replace(self, **changed)
-
 
 class GroupTrials(msgspec.Struct, frozen=True, kw_only=True):
     """The same group trial by trial: its mean (NaN where it has none), the weight behind it, graded verdicts."""

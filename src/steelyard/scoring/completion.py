@@ -33,15 +33,6 @@ class AcceptedTasks(msgspec.Struct, frozen=True, kw_only=True):
     high: Ints
     own_high: Ints
 
-    def with_part(self, part: AcceptedTasks, tasks: Ints) -> AcceptedTasks:
-        """The same with these tasks as they are in `part`."""
-        changed = {}
-        for name in self.__struct_fields__:
-            column = getattr(self, name).copy()
-            column[tasks] = getattr(part, name)[tasks]
-            changed[name] = column
-        return msgspec.structs.replace(self, **changed)
-
     @property
     def share_low(self) -> Floats:
         """Completion of each task, at least."""

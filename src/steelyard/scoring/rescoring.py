@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -17,6 +17,8 @@ from steelyard.scoring.completion import Acceptance, accept
 from steelyard.scoring.plan import Ints, Plan, with_tasks
 from steelyard.scoring.scored import Scored, task_shares
 from steelyard.scoring.whatif import Change, changed_suite, verdict_of
+
+Columns = TypeVar("Columns", bound=msgspec.Struct)
 
 _BY_ROWS = ("stated", "stated_score", "place", "given", "kind", "tag", "judged")
 _BY_NEEDS = ("status", "score", "passed", "skip_fail")
@@ -117,7 +119,7 @@ def _put_together(made: Scored, plan: Plan, cells: Cells, tasks: Sequence[int]) 
             getattr(cells, name)[start:stop] = getattr(part, name)
         part_tasks, part_accepted = accept(plan, part)
         own = np.array([task], dtype=np.int64)
-        accepted_tasks = accepted_tasks.with_part(part_tasks, own)
+        accepted_tasks = _with_part(accepted_tasks, part_tasks, own)
         accepted.low[first:last], accepted.high[first:last] = part_accepted.low, part_accepted.high
         for column, names, groups, trials in (
             (part.dimension, plan.dimensions, dimensions, dimension_trials),
@@ -129,7 +131,7 @@ def _put_together(made: Scored, plan: Plan, cells: Cells, tasks: Sequence[int]) 
                     trials[name] = _copied(trials[name])
                     fresh.add(id(trials[name]))
                 scored, by_trial = score_group(plan, part, column == place)
-                groups[name] = groups[name].with_part(scored, own)
+                groups[name] = _with_part(groups[name], scored, own)
                 _write(trials[name], by_trial, (first, last), task)
     return Scored(
         plan=plan, cells=cells, accepted_tasks=accepted_tasks, accepted=accepted,
@@ -177,6 +179,16 @@ def _part(cells: Cells, plan: Plan, first: int, last: int) -> tuple[Cells, int, 
         **own,
     )
     return part, start, stop
+
+
+def _with_part(whole: Columns, part: Columns, tasks: Ints) -> Columns:
+    """The columns of `whole`, one entry a task, with these tasks as they are in `part`."""
+    changed = {}
+    for name in whole.__struct_fields__:
+        column = getattr(whole, name).copy()
+        column[tasks] = getattr(part, name)[tasks]
+        changed[name] = column
+    return msgspec.structs.replace(whole, **changed)
 
 
 def moved(before: Scored, after: Scored) -> Moved | None:

@@ -149,7 +149,7 @@ def _states(table: ScoreTable) -> Chart | None:
             for score in trial.criteria if trial.counted else ():
                 counts[score.dimension][score.outcome] += 1
     seen = [outcome for outcome in MARKS if any(found[outcome] for found in counts.values())]
-    if len(table.tasks) < table.completion.tasks.of or len(seen) < 2:
+    if table.left_out is not None or len(table.tasks) < table.completion.tasks.of or len(seen) < 2:
         return None
     records = [record for name, found in counts.items() for record in _parts(name, found, seen)]
     color = {

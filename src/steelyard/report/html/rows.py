@@ -82,6 +82,7 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     matrix: tuple[MatrixRow, ...]
     tasks: tuple[TaskRow, ...]
     criteria: tuple[CriterionRow, ...]
+    """Empty where the table has no detail of some trials: counts of the others would be no counts of the run."""
     dimensions: tuple[str, ...]
 
 
@@ -94,7 +95,7 @@ def rows(table: ScoreTable, suite: Suite) -> Rows:
         by_order=by_order,
         matrix=tuple(_matrix(table, places, by_order)),
         tasks=tuple(_task(task, dimensions) for task in table.tasks),
-        criteria=tuple(_criteria(table, suite)),
+        criteria=() if table.left_out is not None else tuple(_criteria(table, suite)),
         dimensions=dimensions,
     )
 

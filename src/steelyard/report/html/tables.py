@@ -170,7 +170,14 @@ def criteria(rows: Rows) -> Markup:
     """A row a criterion: how often it passed, failed or could not be decided."""
     body = (_criterion_row(row) for row in rows.criteria[:PAGE])
     heads = [WORDS.get(name, name) if name != "error" else name for name in CRITERION_HEADS]
-    return _table("criteria", "Criteria", heads, body, _more(len(rows.criteria), "criterion", "criteria"))
+    more = _more(len(rows.criteria), "criterion", "criteria")
+    if not rows.criteria:
+        more = tag(
+            "p",
+            "This report lists incomplete trials only, so it does not count by criterion.",
+            class_="quiet",
+        )
+    return _table("criteria", "Criteria", heads, body, more)
 
 
 def _criterion_row(row: CriterionRow) -> Markup:

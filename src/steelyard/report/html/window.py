@@ -13,7 +13,7 @@ import msgspec
 from steelyard.report.html.tags import Child, Markup, tag, text
 from steelyard.report.numbers import quantity
 from steelyard.report.plain import plain
-from steelyard.report.steps import LARGEST_VALUE
+from steelyard.report.steps import LARGEST_VALUE, size_of
 from steelyard.report.text import visible
 
 FOLD = 1_200
@@ -57,21 +57,9 @@ def of_value(value: Any) -> Long:
     """A value as one line of JSON, text as it is. A large value is written out piece by piece, never whole."""
     if isinstance(value, str):
         return of_text(value)
-    if _is_large(value):
+    if size_of(value, LARGEST_VALUE) >= LARGEST_VALUE:
         return _measured(json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value))
     return of_text(json.dumps(plain(value), ensure_ascii=False))
-
-
-def _is_large(value: Any) -> bool:
-    size, left = 0, [value]
-    while left and size < LARGEST_VALUE:
-        node = left.pop()
-        size += 1 + (len(node) if isinstance(node, str) else 0)
-        if isinstance(node, dict):
-            left += [*node, *node.values()]
-        elif isinstance(node, list | tuple):
-            left += node
-    return size >= LARGEST_VALUE
 
 
 def _measured(pieces: Iterable[str]) -> Long:

@@ -26,6 +26,8 @@ from steelyard.report.view import board
 
 INLINE = 8_000_000
 """Bytes of trials inside the page; trials that are not complete come first."""
+LARGEST_PAGE = 14_500_000
+"""Bytes of a page with its trials: below 15 MB."""
 LARGEST_INLINE = 1_500_000
 """A single trial larger than this gets a file of its own."""
 
@@ -59,20 +61,23 @@ def write_page(
     """Write the report of a table (with all its detail) and return the folder of further trials, if one was needed.
 
     `traces` gives task, trial and trace in any order and is read once; a trial's trace is rendered and let go. Where
-    there is none, `without` says why. At most `inline` bytes of trials stand in the page; others go to `NAME.files/`
-    beside it. OutputError when the place cannot be written (unless `replace_others`, also when a file that is no report
-    stands there); what was there then stays as it was. `whatif` is what `whatif_model` made of the same run; without it
-    the page answers no what-if.
+    there is none, `without` says why. At most `inline` bytes of trials stand in the page, and fewer where its tables
+    leave no room below 15 MB; others go to `NAME.files/` beside it. OutputError when the place cannot be written
+    (unless `replace_others`, also when a file that is no report stands there); what was there then stays as it was.
+    `whatif` is what `whatif_model` made of the same run; without it the page answers no what-if.
     """
     found = {"whatif-model": whatif, "chart-specs": chart_specs(table)}
     extras = {name: value for name, value in found.items() if value}
     with tempfile.TemporaryFile() as spool, replaced(file, others=replace_others) as output:
         view = rows(table, suite)
         pieces = list(_render(spool, view, table, suite, traces, without))
-        inside, outside = _chosen(pieces, view, inline, output)
-        names = {
-            piece.row: f"{output.folder_name}/{_name(view.matrix[piece.row], table)}" for piece in outside
+        linked = {
+            piece.row: f"{output.folder_name}/{_name(view.matrix[piece.row], table)}" for piece in pieces
         }
+        rest = sum(len(chunk.encode()) for chunk in _page(table, suite, view, particulars, linked, extras))
+        room = min(inline, max(0, LARGEST_PAGE - rest - len(_scripts(extras))))
+        inside, outside = _chosen(pieces, view, room, output)
+        names = {piece.row: linked[piece.row] for piece in outside}
         for piece in outside:
             row = view.matrix[piece.row]
             output.beside(_name(row, table), _side_page(row, table, suite, _read(spool, piece), output.name))

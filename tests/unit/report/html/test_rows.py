@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from scored import criterion, graded, scored, suite, task, ungraded
+from scored import criterion, graded, read, scored, suite, task, ungraded
+from steelyard.report.html.charts import chart_specs
 from steelyard.report.html.rows import MOST_COLUMNS, rows, rule_of
-from steelyard.report.html.tables import page_data
+from steelyard.report.html.tables import criteria, page_data
+from steelyard.scoring import score
 
 
 def test_columns_stand_in_the_order_of_the_dimensions_and_rows_name_trials_where_there_are_several() -> None:
@@ -29,6 +31,25 @@ def test_too_many_criteria_are_lined_up_by_their_order() -> None:
     assert view.by_order
     assert [column.label for column in view.columns] == ["1", "2"]
     assert [cell.score.id for cell in view.matrix[3].cells] == ["C3", "D3"]
+
+
+def test_what_lists_failing_trials_only_counts_nothing() -> None:
+    """16 verdicts, of which 2 fail: the counts of the two trials with detail would be no counts of the run."""
+    standard = suite(*(task(name, criterion("C1"), criterion("C2"), trials=4) for name in "ab"))
+    found = [
+        graded(name, each, int((each, n) != ("C1", 1)), n)
+        for name in "ab"
+        for each in ("C1", "C2")
+        for n in (1, 2, 3, 4)
+    ]
+    whole, part = scored(standard, found), score(standard, read(found), detail=False)
+    assert [row.counts for row in rows(whole, standard).criteria] == [{"pass": 6, "fail": 2}, {"pass": 8}]
+    assert part.left_out is not None
+    view = rows(part, standard)
+    assert view.criteria == ()
+    assert "lists incomplete trials only" in str(criteria(view))
+    assert "chart-states" in {entry["id"] for entry in chart_specs(whole)}
+    assert "chart-states" not in {entry["id"] for entry in chart_specs(part)}
 
 
 def test_the_state_of_a_trial_is_told_in_words() -> None:

@@ -67,6 +67,18 @@ def test_what_does_not_fit_stands_beside_it_under_names_of_its_own(tmp_path: Pat
     }  # fmt: skip
 
 
+def test_tables_that_need_the_room_leave_less_for_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = write(tmp_path / "whole.html", VERDICTS)
+    most = len(whole.encode()) - 100  # all but one trial fit
+    monkeypatch.setattr("steelyard.report.html.write.LARGEST_PAGE", most)
+    page = write(tmp_path / "r.html", VERDICTS)
+    assert len(page.encode()) <= most
+    assert (tmp_path / "r.files").is_dir()
+    assert "answer of ../up" in page, "the failure stays in the page"
+
+
 def test_a_trial_without_a_recording_says_so(tmp_path: Path) -> None:
     page = write(tmp_path / "r.html", VERDICTS, names=("a",))
     assert page.count("There is no recording of this trial.") == len(TASKS) - 1
